@@ -1,0 +1,61 @@
+"""Checks of a function's arguments: SymPy symbols pass, bad numbers get one clear line.
+
+Every check takes keyword arguments, so that the message can name the argument. Nothing is
+clipped: a value outside its range raises ValueError.
+"""
+
+import numpy as np
+
+from tpbook.symbolic import is_symbolic
+
+
+def positive(**values) -> None:
+    """Raise ValueError unless every value is a finite or infinite number above zero."""
+    for name, value in values.items():
+        _check(name, value, lambda x: x > 0, "must be positive")
+
+
+def nonnegative(**values) -> None:
+    """Raise ValueError unless every value is zero or above."""
+    for name, value in values.items():
+        _check(name, value, lambda x: x >= 0, "must be zero or positive")
+
+
+def degree(**values) -> None:
+    """Raise ValueError unless every value is a degree of parallelism, one or above."""
+    for name, value in values.items():
+        _check(name, value, lambda x: x >= 1, "must be at least 1")
+
+
+def several(**values) -> None:
+    """Raise ValueError unless every value is a degree above one, so that ranks communicate."""
+    for name, value in values.items():
+        _check(name, value, lambda x: x > 1, "must be above 1")
+
+
+def fraction(**values) -> None:
+    """Raise ValueError unless every value lies between zero and one."""
+    for name, value in values.items():
+        _check(name, value, lambda x: (x >= 0) & (x <= 1), "must lie between 0 and 1")
+
+
+def number(**values) -> None:
+    """Raise ValueError unless every value is a number, of either sign."""
+    for name, value in values.items():
+        _check(name, value, lambda x: ~np.isnan(x), "must be a number")
+
+
+def _check(name, value, holds, rule) -> None:
+    if is_symbolic(value):
+        return
+    try:
+        numbers = np.asarray(value, dtype=float)
+        if value is None:  # NumPy would read it as NaN
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
+    # A comparison with NaN is False, so NaN fails every rule.
+    bad = ~np.asarray(holds(numbers))
+    if bad.any():
+        first = float(numbers[bad].flat[0]) if numbers.ndim else float(numbers)
+        raise ValueError(f"{name} {rule}, got {first:g}")

@@ -1,0 +1,37 @@
+"""Bad numbers get one line that names the argument; symbols pass."""
+
+import numpy as np
+import pytest
+import sympy
+
+from tpbook import checks
+
+
+@pytest.mark.parametrize(
+    ("check", "bad"),
+    [
+        (checks.positive, [0, -1.0, float("nan"), [1, -2]]),
+        (checks.nonnegative, [-1e-9, float("nan"), np.array([0.0, -1.0])]),
+        (checks.degree, [0.5, 0, -2, float("nan")]),
+        (checks.several, [1, 0.5, float("nan"), [2, 1]]),
+        (checks.fraction, [-0.1, 1.1, float("nan")]),
+    ],
+)
+def test_bad_values_are_refused_by_name(check, bad):
+    for value in bad:
+        with pytest.raises(ValueError, match=r"^beta must .*, got "):
+            check(beta=value)
+
+
+@pytest.mark.parametrize("value", ["fast", None, [1, "x"]])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(ValueError, match="^alpha must be a number"):
+        checks.positive(alpha=value)
+
+
+def test_good_values_and_symbols_pass():
+    checks.positive(a=1, b=[0.5, 2], c=sympy.Symbol("c"), d=float("inf"))
+    checks.nonnegative(a=0)
+    checks.degree(p=1)
+    checks.several(p=2)
+    checks.fraction(f=[0, 1])
