@@ -1,0 +1,191 @@
+"""Accelerators and fabrics: datasheet values with their sources and grades.
+
+All rates are SI and per device. A network's bandwidth is the line rate in one direction; the
+headline counts both directions.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from tpbook.catalogue import field, lookup, number, read_table
+from tpbook.paths import data_path
+
+FILE = "hardware.yml"
+GRADES = ("A", "B", "C")
+BASES = ("measured", "inferred", "assumed")
+TOPOLOGIES = ("switch", "mesh", "torus", "pairs", "host")
+UNITS = {
+    "peak_flops": "FLOP/s",
+    "memory_bytes": "B",
+    "memory_bandwidth": "B/s",
+    "network": "B/s per direction",
+    "network effective": "B/s per direction",
+    "pcie": "generation",
+}
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What joins a device to its peers.
+
+    per_direction: line rate of one device in one direction, all links together, in B/s; it is
+    links x rate_per_link. headline: the vendor's number, both directions, in B/s;
+    headline_raw: counted before PCIe's line code. effective: what a collective attains per
+    direction, in B/s, None where no source says; effective_basis: measured, inferred or assumed.
+    record_value: the per-direction rate that the crossover record computes with.
+    topology: switch, mesh, torus, pairs (joins two devices only) or host (through the CPU).
+    """
+
+    id: str
+    title: str
+    kind: str
+    topology: str
+    per_direction: float
+    links: int
+    rate_per_link: float
+    headline: float
+    headline_raw: bool
+    effective: float | None
+    effective_basis: str | None
+    record_value: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One device: dense bf16 peak in FLOP/s, memory in B and B/s, and its own network."""
+
+    id: str
+    title: str
+    peak_flops: float
+    memory_bytes: float
+    memory_bandwidth: float
+    network: Fabric
+    pcie_generation: int | None
+
+    @property
+    def ridge_intensity(self) -> float:
+        """Intensity in FLOP/B at which the compute and memory roofs meet."""
+        return self.peak_flops / self.memory_bandwidth
+
+
+def accelerator(id: str) -> Accelerator:
+    """The accelerator of an id such as "h100-sxm"; raises ValueError that lists the known ids."""
+    return _accelerator(id, lookup(_table()["accelerators"], id, "accelerator"))
+
+
+def fabric(id: str) -> Fabric:
+    """The fabric of an id such as "pcie4-x16"; raises ValueError that lists the known ids."""
+    return _fabric(id, lookup(_table()["fabrics"], id, "fabric"), f"{FILE}: {id}")
+
+
+def accelerators() -> dict[str, Accelerator]:
+    """Every accelerator of data/hardware.yml by id."""
+    return {id: _accelerator(id, entry) for id, entry in _table()["accelerators"].items()}
+
+
+def fabrics() -> dict[str, Fabric]:
+    """Every fabric of data/hardware.yml by id."""
+    table = _table()["fabrics"]
+    return {id: _fabric(id, entry, f"{FILE}: {id}") for id, entry in table.items()}
+
+
+def sources() -> dict[str, dict]:
+    """Every source by id: title, url, and read (full, excerpt or only quoted elsewhere)."""
+    return _table()["sources"]
+
+
+def provenance(id: str) -> list[dict]:
+    """One row per value of an accelerator or fabric: field, value, unit, grade, sources, note."""
+    table = _table()
+    entries = lookup(table["accelerators"] | table["fabrics"], id, "accelerator or fabric")
+    if id in table["fabrics"]:
+        entries = {"network": entries}
+    rows = []
+    for name, unit in UNITS.items():
+        if name == "network effective":
+            entry = entries["network"]["effective"]
+        else:
+            entry = entries.get(name)
+        if entry:
+            rows.append(
+                dict(
+                    field=name,
+                    value=entry["value"],
+                    unit=unit,
+                    basis=entry.get("basis", "stated"),
+                    grade=entry["grade"],
+                    sources=[sources()[source]["title"] for source in entry["source"]],
+                    note=entry.get("note", ""),
+                )
+            )
+    return rows
+
+
+@cache
+def _table() -> dict:
+    table = read_table(data_path(FILE))
+    for part in ("sources", "accelerators", "fabrics"):
+        field(table, part, FILE)
+    return table
+
+
+def _value(entry, where: str, known_sources) -> float:
+    """The number of one entry, once its grade and sources have been checked."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{where}: must hold value, source and grade, got {entry!r}")
+    value = number(field(entry, "value", where), f"{where}.value")
+    if field(entry, "grade", where) not in GRADES:
+        raise ValueError(f"{where}: grade must be one of {GRADES}, got {entry['grade']!r}")
+    named = field(entry, "source", where)
+    if not isinstance(named, list) or not named:
+        raise ValueError(f"{where}: source must be a list of source ids, got {named!r}")
+    for source in named:
+        if source not in known_sources:
+            raise ValueError(f"{where}: source {source!r} is not in the table of sources")
+    return value
+
+
+def _one_of(entry: dict, name: str, allowed: tuple, where: str) -> str:
+    value = field(entry, name, where)
+    if value not in allowed:
+        raise ValueError(f"{where}: {name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def _fabric(id: str, entry: dict, where: str, title: str | None = None) -> Fabric:
+    per_direction = _value(entry, where, sources())
+    effective = field(entry, "effective", where)
+    record = entry.get("record_value")
+    return Fabric(
+        id=id,
+        title=title or field(entry, "title", where),
+        kind=field(entry, "kind", where),
+        topology=_one_of(entry, "topology", TOPOLOGIES, where),
+        per_direction=per_direction,
+        links=int(number(field(entry, "links", where), f"{where}.links")),
+        rate_per_link=number(field(entry, "rate_per_link", where), f"{where}.rate_per_link"),
+        headline=number(field(entry, "headline", where), f"{where}.headline"),
+        headline_raw=entry.get("headline_raw", False),
+        effective=effective and _value(effective, f"{where}.effective", sources()),
+        effective_basis=effective and _one_of(effective, "basis", BASES, f"{where}.effective"),
+        record_value=record and number(record, f"{where}.record_value"),
+        note=entry.get("note", ""),
+    )
+
+
+def _accelerator(id: str, entry: dict) -> Accelerator:
+    where = f"{FILE}: {id}"
+    read = {
+        name: _value(field(entry, name, where), f"{where}.{name}", sources())
+        for name in ("peak_flops", "memory_bytes", "memory_bandwidth")
+    }
+    title = field(entry, "title", where)
+    pcie = field(entry, "pcie", where)
+    return Accelerator(
+        id=id,
+        title=title,
+        network=_fabric(id, field(entry, "network", where), f"{where}.network", title),
+        pcie_generation=pcie and int(_value(pcie, f"{where}.pcie", sources())),
+        **read,
+    )
