@@ -49,4 +49,6 @@ def symbolic(function: Callable, **given):
     if unknown:
         raise ValueError(f"{function.__name__} has no argument {sorted(unknown)[0]}")
     arguments = {name: given.get(name, symbol(name)) for name in names}
-    return sympy.Eq(symbol(function.symbol), function(**arguments), evaluate=False)
+    # SymPy multiplies 2 (p - 1) out; factor_terms writes it as people do.
+    formula = sympy.factor_terms(function(**arguments))
+    return sympy.Eq(symbol(function.symbol), formula, evaluate=False)

@@ -82,11 +82,7 @@ def optimum_degree(time_one, serial_fraction, collectives, message, alpha_hop, b
     Raises ValueError for a value out of range, and when the bandwidth term outweighs the
     parallel work, so that no degree helps.
     """
-    checks.positive(
-        time_one=time_one, collectives=collectives, alpha_hop=alpha_hop, beta=beta
-    )
-    checks.nonnegative(message=message)
-    checks.fraction(serial_fraction=serial_fraction)
+    checks.positive(collectives=collectives, alpha_hop=alpha_hop)
     work = _parallel_gain(time_one, serial_fraction, collectives, message, beta)
     return sqrt(work / (2 * collectives * alpha_hop))
 
@@ -98,14 +94,17 @@ def maximum_speedup(time_one, serial_fraction, collectives, message, alpha_hop, 
     T_1 / [f T_1 + 2 K M/beta - 2 K alpha_h + 2 sqrt(2 K alpha_h ((1-f) T_1 - 2 K M/beta))].
     Arguments and errors as optimum_degree.
     """
-    best = optimum_degree(time_one, serial_fraction, collectives, message, alpha_hop, beta)
+    checks.positive(collectives=collectives, alpha_hop=alpha_hop)
     work = _parallel_gain(time_one, serial_fraction, collectives, message, beta)
     steps = 2 * collectives * alpha_hop
-    return time_one / (time_one - work + work / best + steps * (best - 1))
+    return time_one / (time_one - work - steps + 2 * sqrt(steps * work))
 
 
 def _parallel_gain(time_one, serial_fraction, collectives, message, beta):
     """What falls as 1/p: the parallel work less the ring's bandwidth term (s)."""
+    checks.positive(time_one=time_one, beta=beta)
+    checks.nonnegative(message=message)
+    checks.fraction(serial_fraction=serial_fraction)
     gain = (1 - serial_fraction) * time_one - 2 * collectives * message / beta
     if not is_symbolic(gain):
         try:

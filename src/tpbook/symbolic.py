@@ -43,9 +43,9 @@ def sqrt(value):
 def log2(value):
     """The logarithm to base two of a number, an array or an expression."""
     if is_symbolic(value):
-        import sympy
+        from sympy.codegen.cfunctions import log2 as symbolic_log2
 
-        return sympy.log(value, 2)
+        return symbolic_log2(value)
     return np.log2(value)
 
 
