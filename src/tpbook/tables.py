@@ -1,0 +1,76 @@
+"""Reading a CSV table against its contract: every error names file, line, column and remedy."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column must hold: text (one of allowed, where given) or a number within bounds."""
+
+    name: str
+    allowed: tuple[str, ...] | None = None
+    low: float | None = None
+    above: float | None = None
+    whole: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.low is not None or self.above is not None
+
+
+def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """The table in a CSV file, checked column by column; numbers are converted, text is kept.
+
+    Raises ValueError with one line: file, line, column, what is wrong, what to do.
+    """
+    where = f"{file.parent.name}/{file.name}"
+    if not file.is_file():
+        raise ValueError(f"{where} is missing: add it with the columns {_names(columns)}")
+    try:
+        table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ValueError(f"{where} is not a CSV table: {error}") from None
+    for column in columns:
+        if column.name not in table:
+            raise ValueError(
+                f"{where}: column {column.name} is missing; the columns are {_names(columns)}"
+            )
+        table[column.name] = _checked(table[column.name], column, where)
+    return table[[column.name for column in columns]]
+
+
+def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
+    if column.is_number:
+        values = pd.to_numeric(text, errors="coerce").astype(float)
+        bad = ~np.isfinite(values)
+        rule = "must be a number"
+        if not bad.any():
+            bad, rule = _out_of_bounds(values, column)
+    else:
+        values = text
+        bad = text == "" if column.allowed is None else ~text.isin(column.allowed)
+        rule = f"must be one of {', '.join(column.allowed)}" if column.allowed else "is empty"
+    if bad.any():
+        row = int(np.argmax(bad.to_numpy()))
+        # The header is line 1 of the file.
+        raise ValueError(
+            f"{where} line {row + 2}, column {column.name}: {rule}, got {text.iloc[row]!r}; "
+            "correct the value or drop the row and say so in the folder's yml file"
+        )
+    return values.astype(int) if column.is_number and column.whole else values
+
+
+def _out_of_bounds(values: pd.Series, column: Column) -> tuple[pd.Series, str]:
+    if column.whole and (values % 1 != 0).any():
+        return values % 1 != 0, "must be whole"
+    if column.above is not None:
+        return values <= column.above, f"must be above {column.above:g}"
+    return values < column.low, f"must be at least {column.low:g}"
+
+
+def _names(columns: tuple[Column, ...]) -> str:
+    return ", ".join(column.name for column in columns)
