@@ -169,6 +169,8 @@ def _gpt_neox(read) -> dict:
 def _falcon(read) -> dict:
     # Attention and MLP read the same input and are summed before one all-reduce, except in the
     # oldest variant (parallel_attn false).
+    if read.flag("alibi", False):
+        read.refuse("alibi", True, "position biases are not modelled")
     heads = read.size("num_attention_heads")
     new = read.flag("new_decoder_architecture", False)
     parallel = new or read.flag("parallel_attn", True)
