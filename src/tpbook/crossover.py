@@ -3,6 +3,7 @@
 from tpbook import checks
 from tpbook.collectives import ring_allreduce_time
 from tpbook.equation import equation
+from tpbook.messages import allreduce_message
 
 
 @equation("eq-weight-time", symbol="weight_time")
@@ -21,17 +22,6 @@ def weight_time(p, layer_parameters, element_bytes, memory_bandwidth):
     return layer_parameters * element_bytes / (p * memory_bandwidth)
 
 
-@equation("eq-decode-message", symbol="message")
-def decode_message(batch, hidden, element_bytes):
-    """Bytes B d b of one decode all-reduce, whatever the degree.
-
-    batch: B. hidden: d. element_bytes: B. Raises ValueError for a value out of range.
-    """
-    checks.nonnegative(batch=batch)
-    checks.positive(hidden=hidden, element_bytes=element_bytes)
-    return batch * hidden * element_bytes
-
-
 @equation("eq-layer-communication", symbol="layer_communication_time")
 def layer_communication_time(
     p, batch, hidden, element_bytes, allreduces_per_layer, alpha, beta
@@ -43,7 +33,7 @@ def layer_communication_time(
     Raises ValueError for a value out of range.
     """
     checks.positive(allreduces_per_layer=allreduces_per_layer)
-    message = decode_message(batch, hidden, element_bytes)
+    message = allreduce_message(batch, 1, hidden, element_bytes)
     return allreduces_per_layer * ring_allreduce_time(p, message, alpha, beta)
 
 
