@@ -3,9 +3,6 @@ PYTHON ?= python3
 PY     := .venv/bin/python
 STAMP  := .venv/.installed
 FILES  ?= $(sort $(wildcard book/*.ipynb))
-export PYTHONHASHSEED := 0
-export PYDEVD_DISABLE_FILE_VALIDATION := 1
-export JUPYTER_PLATFORM_DIRS := 1
 
 .PHONY: help book test execute lint env lock clean
 .DEFAULT_GOAL := help
@@ -19,7 +16,7 @@ book: env ## render the site into _build/html (warnings are errors, nothing is e
 	@echo "make book: open _build/html/index.html"
 
 test: env ## re-check everything: lint, laws, and every stored figure and number
-	$(PY) -m pytest -n 2 --dist loadfile --nbval tests $(FILES)
+	$(PY) -m pytest -n 2 --dist loadfile --nbval --nbval-current-env tests $(FILES)
 
 execute: env ## run chapters again and store them in canonical form [FILES="book/x.ipynb"]
 	$(PY) -m tpbook.book.execute $(FILES)
@@ -35,6 +32,8 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(PY) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(PY) -m pip check
+	@# The font cache, once: matplotlib would announce it on stderr in the first chapter that runs.
+	$(PY) -c 'import matplotlib.font_manager'
 	@touch $@
 
 lock: ## resolve the pins of requirements.lock again (needs uv on the PATH or in the environment)

@@ -50,12 +50,16 @@ def _free_texts(figure):
 
 
 def _axis(axis) -> str:
+    from matplotlib.ticker import FixedLocator
+
     parts = [repr(axis.label.get_text()), axis.get_scale()]
-    names = getattr(axis.get_major_formatter(), "seq", None)
-    if names is None:
-        names = getattr(axis.get_units(), "_mapping", None)
-    if names:
-        parts.append("ticks " + ", ".join(str(name) for name in names))
+    categories = getattr(axis.get_units(), "_mapping", None)
+    if categories:
+        parts.append("of " + ", ".join(categories))
+    elif isinstance(axis.get_major_locator(), FixedLocator):
+        places = axis.get_major_locator().locs
+        names = axis.get_major_formatter().format_ticks(places)
+        parts.append("at " + ", ".join(f"{_number(x)} {name!r}" for x, name in zip(places, names)))
     return " ".join(parts)
 
 
@@ -98,7 +102,8 @@ def _collection_columns(collection) -> dict:
         vertices = collection.get_coordinates().reshape(-1, 2)
     elif _kind(collection) == "PathCollection":
         vertices = collection.get_offsets()
-        columns["size"] = collection.get_sizes()
+        if collection.get_sizes().size > 1:  # a single size is a matter of style
+            columns["size"] = collection.get_sizes()
     else:
         paths = [path.vertices for path in collection.get_paths()]
         vertices = np.concatenate(paths) if paths else np.empty((0, 2))

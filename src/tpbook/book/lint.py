@@ -1,0 +1,121 @@
+"""Refuse in chapters what nbval cannot see: python -m tpbook.book.lint FILES.
+
+nbval compares the text of stored outputs with a new run. It is blind to cells that were never
+run, to cells it is told to skip, to images, and to numbers typed into prose.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from tpbook.book import canonical
+from tpbook.book.prose import bare_numbers
+
+BLIND_TAGS = {
+    "nbval-ignore-output",
+    "nbval-raises-exception",
+    "nbval-skip",
+    "pytest-validate-ignore-output",
+    "raises-exception",
+}
+VOLATILE = {
+    "memory address": r"\b0x[0-9a-fA-F]{6,}",
+    "timestamp": r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d",
+    "absolute path": r"(?<![\w:/.])/(?:home|Users|root|tmp|usr|opt|mnt|var|work|srv|private)/\w"
+    r"|\b[A-Z]:\\\w",
+}
+RUN = "run python -m tpbook.book.execute on the file"
+
+
+def findings(path: str | Path) -> list[str]:
+    """One line "file: cell N: reason: remedy" for each fault of a chapter (.ipynb) or page (.md).
+
+    Cells count from zero, as in nbval's and the executor's messages.
+    """
+    path = Path(path)
+    if path.suffix == ".md":
+        return [f"{path}: {fault}" for fault in _prose(path.read_text(encoding="utf-8"))]
+    faults = canonical.faults(path)
+    if faults and "cell" not in faults[0]:
+        faults = [f"cell -: {fault}" for fault in faults]
+    found = [f"{path}: {fault}: {RUN}" for fault in faults]
+    try:
+        cells = canonical.read(path).cells
+    except ValueError:
+        return found
+    pictures = set()
+    for index, cell in enumerate(cells):
+        faults = _code(cell, pictures) if cell.cell_type == "code" else _prose(cell.source)
+        found += [f"{path}: cell {index}: {fault}" for fault in faults]
+    return found
+
+
+def _prose(source: str):
+    for number in bare_numbers(source):
+        yield f"bare number {number!r} in prose: compute it, say(...) it and write {{glue:text}}"
+
+
+def _code(cell, pictures: set):
+    tags = {str(tag).lower().replace("_", "-") for tag in cell.metadata.get("tags", [])}
+    for comment in re.findall(r"^\s*#+\s*(\w+)\s*$", cell.source, flags=re.MULTILINE):
+        tags.add(comment.lower().replace("_", "-"))
+    for tag in sorted(tags & BLIND_TAGS):
+        yield f"{tag} keeps the cell from being checked: remove it"
+    lines = [line for line in cell.source.splitlines() if line.split("#")[0].strip()]
+    if lines and lines[-1].split("#")[0].rstrip().endswith(";"):
+        yield "a trailing ; hides the output from one run and not the other: assign to _ instead"
+    figure = cell.metadata.get("mystnb", {}).get("figure", {})
+    yield from _prose(str(figure.get("caption", "")))
+    for output in cell.outputs:
+        yield from _output(output)
+        picture = output.get("data", {}).get("image/png")
+        if picture is not None:
+            if picture in pictures:
+                yield "the same figure is shown twice: leave it to the end of its cell"
+            pictures.add(picture)
+            if not cell.metadata.get("mystnb", {}).get("image", {}).get("alt"):
+                yield "figure without alternative text: set mystnb.image.alt in the cell's metadata"
+
+
+def _output(output):
+    if output.output_type == "error":
+        yield f"stored error {output.ename}: repair the cell and {RUN}"
+        return
+    if output.output_type == "stream":
+        if output.name == "stderr":
+            yield f"output on stderr {output.text.splitlines()[0][:60]!r}: remove its cause"
+        texts = [output.text]
+    else:
+        data = output.get("data", {})
+        images = [kind for kind in data if "image/" in kind]
+        if images and "scrapbook" in output.get("metadata", {}):
+            yield "a glued figure is compared byte by byte: show it where its cell is"
+        elif images and not str(data.get("text/plain", "")).startswith("figure"):
+            yield "figure without fingerprint: call setup() in the first code cell"
+        texts = [value for value in data.values() if isinstance(value, str)]
+        texts = [text for text, kind in zip(texts, data) if "image/png" not in kind]
+    for text in texts:
+        for name, pattern in VOLATILE.items():
+            match = re.search(pattern, text)
+            if match:
+                yield f"{name} {match.group(0)!r} in an output: print what stays the same"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line: prints the findings; exit 1 when there are any."""
+    parser = argparse.ArgumentParser(prog="python -m tpbook.book.lint", description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=".ipynb or .md")
+    options = parser.parse_args(arguments)
+    found = []
+    for path in options.files:
+        if not path.is_file():
+            print(f"{path}: no such file", file=sys.stderr)
+            return 2
+        found += findings(path)
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
