@@ -53,6 +53,21 @@ def test_superlinear_speedup_shows_as_a_negative_fraction():
     assert amdahl.karp_flatt(2, 2.5) < 0
 
 
+@given(st.integers(2, 16), st.integers(1, 64), st.integers(1, 4), fractions)
+def test_extrapolation_is_exact_for_amdahls_own_times(p, q, group, fraction):
+    def time(ranks):
+        return amdahl.amdahl_time(ranks, 3.0, fraction)
+
+    found = amdahl.amdahl_extrapolation(p, q, time(group), time(p * group))
+    assert found == pytest.approx(time(q * group))
+
+
+def test_extrapolation_from_two_to_four_weighs_the_times():
+    one, two = sympy.symbols("T_1 T_2", positive=True)
+    found = sympy.expand(amdahl.amdahl_extrapolation(2, 4, one, two))
+    assert found == sympy.Rational(3, 2) * two - one / 2
+
+
 @pytest.mark.parametrize(
     ("call", "field"),
     [
@@ -62,6 +77,7 @@ def test_superlinear_speedup_shows_as_a_negative_fraction():
         (lambda: amdahl.karp_flatt(2, 0), "speedup"),
         (lambda: amdahl.usl_speedup(2, -1, 0), "contention"),
         (lambda: amdahl.speedup(0, 1), "time_one"),
+        (lambda: amdahl.amdahl_extrapolation(1, 4, 1, 1), "p"),
     ],
 )
 def test_bad_input_names_its_field(call, field):

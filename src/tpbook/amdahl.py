@@ -75,6 +75,17 @@ def karp_flatt(p, speedup):
     return (1 / speedup - 1 / p) / (1 - 1 / p)
 
 
+def amdahl_extrapolation(p, q, time_one, time):
+    """Amdahl's time at q, with the serial fraction that the times on 1 and p ranks give (s).
+
+    p: degree above 1, the fitted one. q: degree at which the law is read. time_one, time: s on
+    one and on p ranks. It composes eq-karp-flatt and eq-amdahl-time. The law does not change
+    when ranks come in groups, so times on g and p g ranks give the time on q g ranks as well.
+    Raises ValueError for p <= 1, q < 1 or a time that is not positive.
+    """
+    return amdahl_time(q, time_one, karp_flatt(p, speedup(time_one, time)))
+
+
 @equation("eq-usl", symbol="speedup")
 def usl_speedup(p, contention, coherency):
     """The universal scalability law p / (1 + sigma (p-1) + kappa p (p-1)).
