@@ -105,6 +105,23 @@ def test_the_record_rounds_by_less_than_a_tenth_of_a_percent():
         assert value == pytest.approx(fabric(id).per_direction, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    "id, batch",
+    [
+        ("nvlink4", 3318),
+        ("nvlink4-link", 184),
+        ("pcie4-x16", 232),
+        ("pcie5-x16", 465),
+        ("infinity-fabric-link", 472),
+        ("xgmi-link", 369),
+    ],
+)
+def test_the_record_computes_with_these_values(id, batch):
+    """The record's crossover batches follow from its rates and the H100's memory bandwidth."""
+    rate, memory_bandwidth = fabric(id).record_value, accelerator("h100-sxm").memory_bandwidth
+    assert 202_375_168 * rate / (2 * 4096 * memory_bandwidth) == pytest.approx(batch, abs=0.6)
+
+
 def test_pcie_follows_from_its_transfer_rate():
     assert fabric("pcie4-x16").per_direction == pytest.approx(16e9 * 16 / 8 * 128 / 130, rel=1e-5)
     assert fabric("pcie5-x16").per_direction == pytest.approx(32e9 * 16 / 8 * 128 / 130, rel=1e-5)

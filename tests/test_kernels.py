@@ -201,6 +201,20 @@ def test_elementwise_bytes_of_a_tiny_pass():
     assert ledger["embedding"].intensity == 0
 
 
+def test_rotary_embedding_by_loops():
+    m, width = 6, 4 + 2  # two query heads and one KV head of width two on each of two ranks
+    rows, angle = np.random.default_rng(4).normal(size=(m, width)), np.zeros((m, 2))
+    operations = 0
+    for row in rows:
+        for pair in range(0, width, 2):
+            a, b = row[pair : pair + 2]
+            row[pair], row[pair + 1] = a * 1 - b * 0, b * 1 + a * 0
+            operations += 6
+    rope = by_name(TINY, 2, 3, 2, 0)["rope"]
+    assert rope.flops == operations
+    assert rope.traffic == 2 * (2 * rows.size + angle.size)
+
+
 def test_kernels_that_a_model_lacks_are_absent():
     gpt2 = from_config(
         dict(model_type="gpt2", n_embd=8, n_layer=2, n_head=2, n_positions=32, vocab_size=64)
