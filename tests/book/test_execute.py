@@ -1,0 +1,99 @@
+"""Executing a chapter: one canonical form, the same bytes twice, one clear line on failure."""
+
+import json
+import shutil
+
+import pytest
+from notebooks import FIXTURE, markdown, write
+
+from tpbook.book import canonical
+from tpbook.book.execute import executed, main
+
+
+def test_two_runs_give_the_stored_bytes():
+    # One run compared with the committed file is the second of two runs, pictures included.
+    assert executed(FIXTURE) == FIXTURE.read_text(encoding="utf-8")
+
+
+def test_the_form_is_a_fixed_point(tmp_path):
+    copy = tmp_path / "copy.ipynb"
+    copy.write_text(canonical.text(canonical.read(FIXTURE)), encoding="utf-8")
+    assert copy.read_text(encoding="utf-8") == FIXTURE.read_text(encoding="utf-8")
+    assert canonical.faults(copy) == []
+
+
+def test_a_run_in_the_chapters_folder_is_stored_in_canonical_form(tmp_path, capsys):
+    (tmp_path / "beside.txt").write_text("42")
+    chapter = write(
+        tmp_path / "c.ipynb",
+        markdown("# Title"),
+        "print('a')\nprint('b', flush=True)\nprint('c')",
+        {"cell_type": "code", "source": "open('beside.txt').read()", "execution_count": 17},
+        "",
+    )
+    assert main([str(chapter), "--output", str(tmp_path / "out")]) == 0
+    raw = json.loads((tmp_path / "out" / "c.ipynb").read_text())
+    title, first, second, empty = raw["cells"]
+    assert [output["text"] for output in first["outputs"]] == [["a\n", "b\n", "c\n"]]
+    assert second["outputs"][0]["data"]["text/plain"] == ["'42'"]
+    assert (first["execution_count"], second["execution_count"]) == (1, 2)
+    assert second["outputs"][0]["execution_count"] == 2
+    assert empty["execution_count"] is None
+    assert raw["metadata"] == {"kernelspec": canonical.KERNEL, "language_info": canonical.LANGUAGE}
+    assert all(cell["metadata"] == {} for cell in raw["cells"])
+    assert json.loads(chapter.read_text())["cells"][2]["execution_count"] == 17
+    assert main(["--check", str(tmp_path / "out" / "c.ipynb")]) == 0
+
+
+def test_cell_ids_come_from_the_source_and_stay(tmp_path):
+    cells = ["x = 1", "x = 1", {"cell_type": "code", "source": "y = 2", "id": "mine"}]
+    first = canonical.read(write(tmp_path / "a.ipynb", *cells))
+    again = canonical.read(write(tmp_path / "b.ipynb", *cells))
+    names = [cell.id for cell in first.cells]
+    assert names == [cell.id for cell in again.cells]
+    assert len(set(names)) == 3 and names[2] == "mine"
+
+
+def test_a_failing_cell_is_one_line_and_changes_nothing(tmp_path, capsys):
+    chapter = write(tmp_path / "c.ipynb", "x = 1", markdown("text"), "x / 0", "print('after')")
+    before = chapter.read_bytes()
+    assert main([str(chapter)]) == 1
+    message = capsys.readouterr().err.strip()
+    assert message == f"{chapter}: cell 2: ZeroDivisionError: division by zero"
+    assert chapter.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change, fault",
+    [
+        (lambda raw: raw["cells"][1].update(execution_count=None), "cell 1: not executed"),
+        (lambda raw: raw["cells"][1].update(execution_count=7), "not in canonical form"),
+        (lambda raw: raw["metadata"].update(kernelspec={"name": "mine"}), "not in canonical form"),
+        (lambda raw: raw["cells"][1]["metadata"].update(scrolled=True), "not in canonical form"),
+    ],
+)
+def test_check_names_what_is_stale(tmp_path, capsys, change, fault):
+    raw = json.loads(FIXTURE.read_text(encoding="utf-8"))
+    change(raw)
+    chapter = tmp_path / "c.ipynb"
+    chapter.write_text(
+        json.dumps(raw, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    assert main(["--check", str(chapter)]) == 1
+    assert capsys.readouterr().out == f"{chapter}: {fault}\n"
+
+
+def test_what_is_no_notebook_is_refused(tmp_path, capsys):
+    text = tmp_path / "text.ipynb"
+    text.write_text("no json")
+    old = tmp_path / "old.ipynb"
+    old.write_text('{"nbformat": 3, "worksheets": []}')
+    assert main([str(text)]) == 1 and "not a notebook" in capsys.readouterr().err
+    assert main(["--check", str(old)]) == 1 and "format 4" in capsys.readouterr().out
+    assert main([str(tmp_path / "none.ipynb")]) == 2 and "no such file" in capsys.readouterr().err
+
+
+def test_in_place(tmp_path):
+    chapter = shutil.copy(write(tmp_path / "c.ipynb", "print(1)"), tmp_path / "d.ipynb")
+    assert main([str(chapter)]) == 0
+    assert canonical.faults(chapter) == []
