@@ -1,0 +1,188 @@
+"""Every system folder keeps the contract, and a broken one is refused with one useful line."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from tpbook.hardware import accelerators
+from tpbook.kernel_times import GEMMS, OTHERS, gemm_times
+from tpbook.paths import DATA
+from tpbook.systems import STATUSES, allreduce_times, degrees, load_system, systems
+
+HEADER = "p,message_bytes,time_s,statistic,samples,method\n"
+STEPS = "p,batch,context,phase,rank,category,time_s,calls,statistic,samples\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A small valid system that a test may break."""
+    made = tmp_path / "mine"
+    shutil.copytree(DATA / "systems" / "quad-a40-bridge", made)
+    (made / "allreduce.csv").write_text(
+        HEADER + "2,1024,5e-06,median,5,nccl-kernel-graph\n2,512,4e-06,median,5,nccl-kernel-graph\n"
+    )
+    return made
+
+
+def edit(folder, **changes):
+    file = folder / "system.yml"
+    entry = yaml.safe_load(file.read_text()) | changes
+    file.write_text(yaml.safe_dump({k: v for k, v in entry.items() if v != "remove"}))
+
+
+@pytest.mark.parametrize("id", systems())
+def test_every_system_loads_and_says_where_it_comes_from(id):
+    system = load_system(id)
+    assert system.id == id
+    assert system.accelerator in accelerators()
+    assert system.device_count <= system.machine_device_count
+    assert system.allreduce["p"].max() <= system.machine_device_count
+    assert {system.bandwidth.status, system.topology.status} <= set(STATUSES)
+    assert system.known_limits
+    for source in system.sources:
+        assert {"repository", "path", "commit", "blob", "licence"} <= set(source)
+        assert len(source["blob"]) == 40
+
+
+@pytest.mark.parametrize("id", systems())
+def test_every_method_of_a_system_has_rows_of_its_statistic_at_two_degrees(id):
+    system = load_system(id)
+    for method in system.methods:
+        assert {2, 4} <= set(degrees(system, method))
+        for p in degrees(system, method):
+            message, time = allreduce_times(system, p, method)
+            assert (np.diff(message) > 0).all()
+            assert (time > 0).all()
+
+
+@pytest.mark.parametrize("id", systems())
+def test_a_ring_moves_no_more_than_the_line_rate_allows_unless_the_limits_say_why(id):
+    system = load_system(id)
+    message, time = allreduce_times(system, 2)
+    # At p = 2 every all-reduce sends M bytes per rank, whatever the algorithm.
+    assert (message / time).max() <= system.bandwidth.value
+
+
+def test_the_minimum_over_repeats_is_never_above_the_median():
+    system = load_system("quad-a40-hoststaged")
+    for p in degrees(system):
+        low = allreduce_times(system, p, statistic="min")[1]
+        assert (low <= allreduce_times(system, p, statistic="median")[1]).all()
+
+
+def test_a_folder_loads_by_path_and_its_times_come_sorted(folder):
+    system = load_system(folder)
+    assert system.id == "mine"
+    assert system.steps is None
+    assert allreduce_times(system, 2)[0].tolist() == [512, 1024]
+
+
+def test_steps_are_read_and_checked(folder):
+    (folder / "steps.csv").write_text(STEPS + "1,8,512,decode,0,weight_gemm,0.01,224,median,20\n")
+    assert load_system(folder).steps["calls"].tolist() == [224]
+    (folder / "steps.csv").write_text(STEPS + "1,8,512,decode,0,gemm,0.01,224,median,20\n")
+    with pytest.raises(ValueError, match="mine/steps.csv line 2, column category: must be one of"):
+        load_system(folder)
+    (folder / "steps.csv").write_text(STEPS + "1,8,512,warmup,0,other,0.01,1,median,20\n")
+    with pytest.raises(ValueError, match="line 2, column phase: must be one of prefill, decode"):
+        load_system(folder)
+
+
+@pytest.mark.parametrize(
+    "row, error",
+    [
+        ("2,512,-1e-6,min,5,nccl-kernel-graph", "column time_s: must be above 0, got '-1e-6'"),
+        ("2,512,nan,min,5,nccl-kernel-graph", "column time_s: must be a number, got 'nan'"),
+        ("2,512,,min,5,nccl-kernel-graph", "column time_s: must be a number, got ''"),
+        ("2,512,inf,min,5,nccl-kernel-graph", "column time_s: must be a number, got 'inf'"),
+        ("0,512,1e-6,min,5,nccl-kernel-graph", "column p: must be at least 2, got '0'"),
+        ("2.5,512,1e-6,min,5,nccl-kernel-graph", "column p: must be whole, got '2.5'"),
+        ("2,0,1e-6,min,5,nccl-kernel-graph", "column message_bytes: must be at least 1"),
+        ("2,512,1e-6,best,5,nccl-kernel-graph", "column statistic: must be one of min, median"),
+        ("2,512,1e-6,min,0,nccl-kernel-graph", "column samples: must be at least 1"),
+        ("2,512,1e-6,min,5,", "column method: is empty"),
+    ],
+)
+def test_a_bad_row_is_refused_with_file_line_and_column(folder, row, error):
+    with (folder / "allreduce.csv").open("a") as file:
+        file.write(row + "\n")
+    with pytest.raises(ValueError) as caught:
+        load_system(folder)
+    assert str(caught.value).startswith("mine/allreduce.csv line 4, ")
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_column_table_or_method_is_refused(folder):
+    (folder / "allreduce.csv").write_text("p,message_bytes,statistic,samples,method\n")
+    with pytest.raises(ValueError, match="allreduce.csv: column time_s is missing"):
+        load_system(folder)
+    (folder / "allreduce.csv").write_text(HEADER + "2,512,1e-06,min,5,guess\n")
+    with pytest.raises(ValueError, match="'guess' is not described under methods in system.yml"):
+        load_system(folder)
+    (folder / "allreduce.csv").unlink()
+    with pytest.raises(ValueError, match="mine/allreduce.csv is missing"):
+        load_system(folder)
+
+
+@pytest.mark.parametrize("name", ["title", "accelerator", "methods", "sources", "known_limits"])
+def test_a_missing_entry_of_the_description_is_refused(folder, name):
+    edit(folder, **{name: "remove"})
+    with pytest.raises(ValueError, match=f"mine/system.yml: field '{name}' is missing"):
+        load_system(folder)
+
+
+def test_wrong_entries_of_the_description_are_refused(folder):
+    edit(folder, accelerator="a41")
+    with pytest.raises(ValueError, match="accelerator in mine/system.yml: 'a41'"):
+        load_system(folder)
+    fabric = load_system("quad-a40-bridge")
+    guess = {"value": 1e9, "status": "guessed", "reason": fabric.bandwidth.reason}
+    known = guess | {"status": "stated", "value": "fast"}
+    edit(
+        folder,
+        accelerator="a40",
+        fabric={"kind": "x", "bandwidth_per_direction": guess, "topology": known},
+    )
+    with pytest.raises(ValueError, match="status must be one of stated, measured, inferred"):
+        load_system(folder)
+
+
+def test_unknown_systems_methods_and_degrees_are_refused():
+    with pytest.raises(ValueError, match="no system or folder 'quad-a41'; known systems: octo"):
+        load_system("quad-a41")
+    system = load_system("quad-a40-bridge")
+    with pytest.raises(ValueError, match="method of system quad-a40-bridge 'guess'"):
+        allreduce_times(system, 2, "guess")
+    with pytest.raises(ValueError, match="no median all-reduce times at p = 3"):
+        allreduce_times(system, 3)
+
+
+@pytest.mark.parametrize("model", ["llama-2-7b", "llama-2-70b"])
+def test_kernel_times_cover_the_same_grid_on_every_accelerator(model):
+    table = gemm_times(model)
+    assert set(table["kernel"]) == set(GEMMS + OTHERS)
+    cells = table.groupby(["accelerator", "p", "kernel"])["tokens"].agg(tuple)
+    assert cells.nunique() == 1
+    assert len(cells) == 3 * 4 * len(GEMMS + OTHERS)
+    assert (table["low_s"] <= table["time_s"]).all() and (table["time_s"] <= table["high_s"]).all()
+
+
+def test_every_kernel_table_has_its_sources():
+    listed = yaml.safe_load((DATA / "kernels" / "sources.yml").read_text())
+    named = {(source["table"], source["accelerator"]) for source in listed["sources"]}
+    found = {
+        (file.name, card)
+        for file in (DATA / "kernels").glob("*.csv")
+        for card in pd.read_csv(file)["accelerator"].unique()
+    }
+    assert named == found
+    assert set(listed["accelerators"]) == {card for _, card in found}
+
+
+def test_an_unknown_model_has_no_kernel_times():
+    with pytest.raises(ValueError, match="unknown model with kernel times 'gpt-2'; known: llama"):
+        gemm_times("gpt-2")
