@@ -53,7 +53,10 @@ def findings(path: str | Path) -> list[str]:
 
 def _prose(source: str):
     for number in bare_numbers(source):
-        yield f"bare number {number!r} in prose: compute it, say(...) it and write {{glue:text}}"
+        yield (
+            f"bare number {number!r} in prose: "
+            "say(...) it and write {glue:text}, or $...$ where it is part of a law"
+        )
 
 
 def _code(cell, pictures: set):
