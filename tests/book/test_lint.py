@@ -149,6 +149,7 @@ def test_digits_that_are_no_numbers_pass(source):
         ("## The 17 layers", ["17"]),
         ("[12 layers](x.md)", ["12"]),
         ("`a` 3 `b`", ["3"]),
+        ("in 199 ms, of 1990 tokens, counterparts 12, A100/80", ["199", "1990", "12", "80"]),
     ],
 )
 def test_typed_numbers_are_found(source, numbers):

@@ -57,7 +57,8 @@ def test_equation_figure_table_and_theorem_are_numbered_and_linked(page):
 
 def test_numbers_of_the_prose_have_no_quotes(page):
     words = re.search(r"<p>The (.*?) measurements end at (.*?), the ring at", page)
-    assert all(re.fullmatch(r'<span class="pasted-text">\d[^"\']*</span>', w) for w in words.groups())
+    for word in words.groups():
+        assert re.fullmatch(r'<span class="pasted-text">\d[^"\']*</span>', word)
 
 
 def test_figures_have_captions_and_alternative_text(page):

@@ -37,7 +37,7 @@ def read(path: str | Path):
 
 
 def text(notebook) -> str:
-    """The canonical text of a notebook: fixed kernel, sorted keys, no times, one newline at the end.
+    """The canonical text of a notebook: fixed kernel, sorted keys, no times, a last newline.
 
     The notebook is changed in place.
     """
@@ -81,7 +81,7 @@ def faults(path: str | Path) -> list[str]:
 
 
 def _merged(outputs: list) -> list:
-    """Outputs with neighbouring pieces of one stream joined, as the kernel may cut them anywhere."""
+    """Outputs with the pieces of one stream joined, as the kernel may cut them anywhere."""
     merged = []
     for output in outputs:
         previous = merged[-1] if merged else None

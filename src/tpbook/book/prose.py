@@ -13,9 +13,9 @@ PLACES = (
 )
 NUMBER = r"\d+(?:\.\d+)*"
 
-# Whatever may hold digits without being a number of the prose, in the order of removal.
-EXEMPT = (
-    r"<!--.*?-->",
+# What may hold digits without being a number of the prose, in the order of removal.
+MARKUP = (
+    r"(?s)<!--.*?-->",
     r"(?m)^\s*%.*$",  # MyST comment
     r"(?ms)^(\s*)(`{3,})\{(?:code-block|code-cell|code|bibliography|mermaid|raw)\}.*?^\s*\2\s*$",
     r"(?ms)^(\s*)(`{3,}|~{3,})(?!\{).*?^\s*\2\s*$",  # code block
@@ -24,21 +24,27 @@ EXEMPT = (
     r"(?m)^\s*\([^()\s]+\)=\s*$",  # a label
     r"\{[\w:.+-]+\}(`+).*?\1",  # role
     r"(`+)[^`].*?\1",  # code span
+)
+WORDS = (
     r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)",  # a link's address
     r"<[^<>\s][^<>]*>",  # tag or address
     r"https?://\S+",
     r"\[\^[^\]]+\]",  # footnote
     r"(?m)^\s*\d+[.)]\s",  # list item
     rf"(?m)^#+\s+{NUMBER}\.?\s",  # a heading's section number
-    rf"(?:{PLACES})\s*(?:{NUMBER}(?:\s*(?:[-–,]|and|to)\s*)?)+",
+    rf"(?<![A-Za-z])(?:{PLACES})\s*(?:{NUMBER}(?:\s*(?:[-–,]|and|to)\s*)?)+",
     rf"\b(?:{NAMES})[ -]?v?{NUMBER}(?:[ -]\d+(?:\.\d+)?B\b)?(?:\s*[x×]\d+)?",
-    r"(?:\bin |\bof |\bsince |\()(?:19|20[0-2])\d\d?\b",  # year
-    r"\b[A-Za-z](?:[\w.+/-]*\w)?\d(?:[\w.+/-]*\w)?",  # A100, bf16, Qwen2.5-7B
+    r"(?:\bin |\bsince |\()(?:19\d|20[0-2])\d\b",  # year
+    r"\b[A-Za-z](?:[\w.+-]*\w)?\d(?:[\w.+-]*\w)?",  # A100, bf16, Qwen2.5-7B
     r"\b(?:[A-Z]+-|[A-Za-z])\d+\b",
     rf"\b(?:\d+x)?{NUMBER}B\b",  # 70B, 8x7B: a model's size
     r"\b\d-?D\b",
 )
-MATH = r"\$\$.*?\$\$(?:[ \t]*\([\w-]+\))?|(?<!\\)\$(?!\s)(?:\\.|[^$\\])+?(?<!\s)\$|\\begin\{(\w+\*?)\}.*?\\end\{\1\}"
+MATH = (
+    r"\$\$.*?\$\$(?:[ \t]*\([\w-]+\))?"
+    r"|(?<!\\)\$(?!\s)(?:\\.|[^$\\])+?(?<!\s)\$"
+    r"|\\begin\{(\w+\*?)\}.*?\\end\{\1\}"
+)
 # In mathematics small whole numbers are structure (2(p-1)/p); these are results.
 RESULT = r"\d+\.\d+|\d{1,3}(?:(?:,|\{,\})\d{3})+|\d{4,}"
 
@@ -49,8 +55,8 @@ def bare_numbers(source: str) -> list[str]:
     Numbers inside code, roles, links, labels, names and references to places are not counted.
     """
     text = source
-    for pattern in EXEMPT[:8]:
-        text = re.sub(pattern, " ", text, flags=re.DOTALL if pattern.startswith("<!") else 0)
+    for pattern in MARKUP:
+        text = re.sub(pattern, " ", text)
     found = []
 
     def judged(match: re.Match) -> str:
@@ -58,7 +64,7 @@ def bare_numbers(source: str) -> list[str]:
         return " "
 
     text = re.sub(MATH, judged, text, flags=re.DOTALL)
-    for pattern in EXEMPT[8:]:
+    for pattern in WORDS:
         text = re.sub(pattern, " ", text)
     return found + re.findall(r"\d[\d.,]*(?<![.,])", text)
 
