@@ -16,7 +16,7 @@ book: env ## render the site into _build/html (warnings are errors, nothing is e
 	@echo "make book: open _build/html/index.html"
 
 test: env ## re-check everything: lint, laws, and every stored figure and number
-	$(PY) -m pytest -n 2 --dist loadfile --nbval --nbval-current-env tests $(FILES)
+	$(PY) -m pytest -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 120 tests $(FILES)
 
 execute: env ## run chapters again and store them in canonical form [FILES="book/x.ipynb"]
 	$(PY) -m tpbook.book.execute $(FILES)
