@@ -1,0 +1,172 @@
+"""The claims ledger: what the two source documents state, recomputed row by row.
+
+A row's check is a Python expression over the package's own functions. The verdict follows from
+what the check finds; nothing in a row is taken on trust.
+"""
+
+import re
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+from tpbook.catalogue import field, read_table
+from tpbook.claim_rows import VERDICTS, Claim, Value, read_row
+from tpbook.paths import data_path
+
+FILE = "claims.yml"
+# What a check may name. Each is imported when a check first asks for it.
+MODULES = (
+    "amdahl",
+    "claim_checks",
+    "claim_measurements",
+    "claim_simulations",
+    "collectives",
+    "crossover",
+    "hardware",
+    "intensity",
+    "kernels",
+    "messages",
+    "models",
+    "modified_amdahl",
+    "ring",
+    "rooflines",
+    "serial_fraction",
+    "sharding",
+    "topology",
+)
+BUILTINS = {"abs": abs, "len": len, "max": max, "min": min, "round": round, "sum": sum}
+
+
+def load_claims(path: Path | None = None) -> tuple[Claim, ...]:
+    """Every row of data/claims.yml, or of another file of the same form, in order.
+
+    Raises ValueError, naming the file, the row and the field, for a row that breaks the form.
+    """
+    path = Path(path) if path else data_path(FILE)
+    table = read_table(path)
+    sources = field(table, "sources", path.name)
+    claims = []
+    for position, row in enumerate(field(table, "claims", path.name), start=1):
+        claims.append(read_row(row, sources, path.name, position))
+    known = Counter(claim.id for claim in claims)
+    for claim in claims:
+        if known[claim.id] > 1:
+            raise ValueError(f"{path.name}: {claim.id}: id occurs twice: give each row its own")
+        for id in claim.follows_from:
+            if id not in known or id == claim.id:
+                raise ValueError(f"{path.name}: {claim.id}: follows_from names no other row: {id}")
+    return tuple(claims)
+
+
+def claim_sources() -> dict[str, dict]:
+    """Title and description of each source document by id."""
+    return read_table(data_path(FILE))["sources"]
+
+
+def recompute(claim: Claim) -> Value | None:
+    """The value that the row's check finds now; None for a row without a check.
+
+    Raises ValueError, naming the row, when the check cannot be evaluated.
+    """
+    return _evaluate(claim, "check")
+
+
+def recompute_without(claim: Claim) -> Value | None:
+    """What the check finds with the assumption dropped; None for a row without one."""
+    return _evaluate(claim, "without")
+
+
+def agrees(claim: Claim, value: Value) -> bool:
+    """Whether a value is the claimed one, within the row's tolerance."""
+    if isinstance(claim.value, bool | str):
+        return value == claim.value
+    reach = claim.tolerance * abs(claim.value) if claim.relative else claim.tolerance
+    return abs(value - claim.value) <= reach
+
+
+def expected_verdict(claim: Claim) -> str:
+    """The verdict that the numbers force, from the checks alone."""
+    if claim.check is None:
+        return "needs hardware"
+    if not agrees(claim, recompute(claim)):
+        return "corrected"
+    if claim.without is not None and not agrees(claim, recompute_without(claim)):
+        return "reproduced under an assumption"
+    return "implied" if claim.follows_from else "reproduced"
+
+
+def count_by_verdict(claims) -> dict[str, int]:
+    """How many claims have each verdict, in the order of VERDICTS."""
+    counts = Counter(claim.verdict for claim in claims)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def claims_table(claims, chapter: str | None = None) -> None:
+    """Show the claims of a chapter such as "2.5", or all that are given, as a table.
+
+    Only a table of several chapters says where each claim is treated.
+    Raises ValueError when no claim is left to show.
+    """
+    from IPython.display import display
+
+    shown = [claim for claim in claims if chapter in (None, claim.chapter)]
+    text = claims_markdown(shown, links=chapter is None)
+    display({"text/markdown": text, "text/plain": text}, raw=True)
+
+
+def claims_markdown(claims, links: bool) -> str:
+    """The table of claims as MyST Markdown. links: name each claim's section as a link.
+
+    Raises ValueError for no claims.
+    """
+    if not claims:
+        raise ValueError("claims must not be empty: no row of the ledger belongs here")
+    lines = ["| Claim | Stated | Found | Verdict and reason |", "| :-- | :-- | :-- | :-- |"]
+    for claim in claims:
+        link = f"<br>{{ref}}`sec-{claim.chapter.replace('.', '-')}`" if links else ""
+        cells = [
+            f"**{claim.id}**<br>{claim.claim}{link}",
+            _number(claim, claim.value),
+            _found(claim),
+            f"{_badge(claim)}<br>{claim.reason}",
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return ":::{table}\n:class: claims\n\n" + "\n".join(lines) + "\n:::"
+
+
+def _badge(claim: Claim) -> str:
+    style = VERDICTS[claim.verdict]
+    return f'<span class="verdict-{style}">{claim.verdict}</span>'
+
+
+def _found(claim: Claim) -> str:
+    if claim.found is None:
+        return "–"
+    found = _number(claim, claim.found)
+    if claim.found_without is None:
+        return found
+    return f"{found}<br>in general: {_number(claim, claim.found_without)}"
+
+
+def _number(claim: Claim, value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    size = abs(value)
+    text = f"{value:,.0f}" if size >= 1000 or value == int(value) else f"{value:.3g}"
+    return text if claim.unit == "1" else f"{text} {claim.unit}"
+
+
+def _evaluate(claim: Claim, name: str) -> Value | None:
+    expression = getattr(claim, name)
+    if expression is None:
+        return None
+    words = set(re.findall(r"\b[a-z]\w*\b", expression))
+    modules = {word: import_module(f"tpbook.{word}") for word in MODULES if word in words}
+    try:
+        value = eval(expression, {"__builtins__": BUILTINS} | modules)
+    except Exception as error:
+        raise ValueError(f"{FILE}: {claim.id}: {name} {expression!r}: {error}") from error
+    # NumPy's scalars are turned into Python's, so that they compare and print alike.
+    return value.item() if hasattr(value, "item") else value
