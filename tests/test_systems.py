@@ -59,7 +59,7 @@ def test_every_method_of_a_system_has_rows_of_its_statistic_at_two_degrees(id):
 
 
 @pytest.mark.parametrize("id", systems())
-def test_a_ring_moves_no_more_than_the_line_rate_allows_unless_the_limits_say_why(id):
+def test_two_ranks_move_no_more_than_the_line_rate_allows(id):
     system = load_system(id)
     message, time = allreduce_times(system, 2)
     # At p = 2 every all-reduce sends M bytes per rank, whatever the algorithm.
@@ -95,6 +95,7 @@ def test_steps_are_read_and_checked(folder):
     "row, error",
     [
         ("2,512,-1e-6,min,5,nccl-kernel-graph", "column time_s: must be above 0, got '-1e-6'"),
+        ("2,512,0,min,5,nccl-kernel-graph", "column time_s: must be above 0, got '0'"),
         ("2,512,nan,min,5,nccl-kernel-graph", "column time_s: must be a number, got 'nan'"),
         ("2,512,,min,5,nccl-kernel-graph", "column time_s: must be a number, got ''"),
         ("2,512,inf,min,5,nccl-kernel-graph", "column time_s: must be a number, got 'inf'"),

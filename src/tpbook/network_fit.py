@@ -135,7 +135,8 @@ def compare_latency_laws(tables: dict[int, tuple]) -> tuple[LawFit, LawFit]:
     tables: (message, time) by degree; two degrees or more. Each degree has its own beta and the
     same weight. The latency is bounded below by zero only: a bound by the smallest time would
     judge the lumped law at the smallest degree alone. Returns (lumped, per hop); the law with the
-    smaller mean_error describes the system better. Raises ValueError as fit_hockney, and for fewer than two degrees.
+    smaller mean_error describes the system better.
+    Raises ValueError as fit_hockney, and for fewer than two degrees.
     """
     if len(tables) < 2:
         raise ValueError(f"tables must hold two degrees or more, got {sorted(tables)}")
