@@ -51,6 +51,12 @@ def test_the_norm_law_ends_in_the_two_roofs(flops, traffic, peak, bandwidth):
     assert hard * (1 - 1e-12) <= between <= smooth * (1 + 1e-12)
 
 
+def test_the_norm_law_survives_large_exponents():
+    norm = rooflines.norm_kernel_time(1e6, 1e3, 1e12, 1e9, 1e-6, 500.0)
+    assert norm == pytest.approx(1e-6 + 2 ** (1 / 500) * 1e-6)
+    assert rooflines.norm_kernel_time(0.0, 0.0, 1e12, 1e9, 1e-6, 2.0) == 1e-6
+
+
 def test_a_memory_bound_kernel_is_a_message():
     """t0 + Q/beta_m is Hockney's law with t0 for alpha and beta_m for beta."""
     traffic, startup, rate = symbols("traffic startup memory_bandwidth")

@@ -2,7 +2,7 @@
 
 from tpbook import checks
 from tpbook.equation import equation
-from tpbook.symbolic import maximum, minimum
+from tpbook.symbolic import maximum, minimum, power_norm
 
 
 @equation("eq-intensity", symbol="intensity")
@@ -117,8 +117,7 @@ def norm_kernel_time(flops, traffic, peak, memory_bandwidth, startup, exponent):
     checks.nonnegative(flops=flops, traffic=traffic, startup=startup)
     checks.positive(peak=peak, memory_bandwidth=memory_bandwidth)
     checks.degree(exponent=exponent)
-    compute, memory = flops / peak, traffic / memory_bandwidth
-    return startup + (compute**exponent + memory**exponent) ** (1 / exponent)
+    return startup + power_norm(flops / peak, traffic / memory_bandwidth, exponent)
 
 
 @equation("eq-half-traffic", symbol="half_traffic")

@@ -49,6 +49,15 @@ def log2(value):
     return np.log2(value)
 
 
+def power_norm(a, b, exponent):
+    """(a^nu + b^nu)^(1/nu); on numbers the larger part is taken out, so that none underflows."""
+    if is_symbolic(a, b, exponent):
+        return (a**exponent + b**exponent) ** (1 / exponent)
+    larger, smaller = np.maximum(a, b), np.minimum(a, b)
+    share = np.divide(smaller, larger, out=np.zeros_like(larger * 1.0), where=larger > 0)
+    return larger * (1 + share**exponent) ** (1 / np.asarray(exponent, dtype=float))
+
+
 def where_parallel(p, value):
     """The value where p > 1 and zero at p = 1, where a single rank launches no collective.
 
