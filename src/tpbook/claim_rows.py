@@ -16,7 +16,7 @@ VERDICTS = {
 }
 CHAPTERS = ("2.1", "2.2", "2.3", "2.4", "2.5")
 TEXTS = ("id", "source", "section", "claim", "verdict", "reason", "chapter")
-OPTIONAL = ("unit", "check", "tolerance", "found", "without", "found_without", "follows_from")
+OPTIONAL = ("unit", "check", "tolerance", "found", "without", "found_without", "follows_from", "figures")
 Value = bool | int | float | str
 
 
@@ -28,6 +28,7 @@ class Claim:
     check: expression that recomputes the value. without: the same with the assumption dropped.
     tolerance: largest accepted distance, in the row's unit; a fraction of value if relative.
     follows_from: ids of the rows that imply this one.
+    figures: further numbers that the reason prints, each with the expression that recomputes it.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Claim:
     without: str | None = None
     found_without: Value | None = None
     follows_from: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
 
 
 def read_row(row, sources: dict, file: str, position: int) -> Claim:
@@ -75,7 +77,7 @@ def read_row(row, sources: dict, file: str, position: int) -> Claim:
     for name in ("found", "found_without"):
         if name in row:
             fields[name] = _same_kind(row[name], fields["value"], name, where)
-    claim = Claim(**fields, follows_from=_ids(row, where))
+    claim = Claim(**fields, follows_from=_ids(row, where), figures=_figures(row, where))
     _check_verdict(claim, where)
     return claim
 
@@ -124,6 +126,17 @@ def _ids(row: dict, where: str) -> tuple[str, ...]:
     if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
         raise ValueError(f"{where}: follows_from must be a list of ids, got {ids!r}")
     return tuple(ids)
+
+
+def _figures(row: dict, where: str) -> tuple[tuple[str, str], ...]:
+    figures = row.get("figures", {})
+    if not isinstance(figures, dict):
+        raise ValueError(f"{where}: figures must map numbers to expressions, got {figures!r}")
+    for number, expression in figures.items():
+        if _text(number, "figures", where) not in row["reason"]:
+            raise ValueError(f"{where}: figures: reason does not print {number}: remove it")
+        _text(expression, f"figures: {number}", where)
+    return tuple(figures.items())
 
 
 def _one_of(fields: dict, name: str, allowed, where: str) -> None:

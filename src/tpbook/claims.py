@@ -68,12 +68,17 @@ def recompute(claim: Claim) -> Value | None:
 
     Raises ValueError, naming the row, when the check cannot be evaluated.
     """
-    return _evaluate(claim, "check")
+    return _evaluate(claim, claim.check)
 
 
 def recompute_without(claim: Claim) -> Value | None:
     """What the check finds with the assumption dropped; None for a row without one."""
-    return _evaluate(claim, "without")
+    return _evaluate(claim, claim.without)
+
+
+def recompute_figures(claim: Claim) -> dict[str, Value]:
+    """The numbers that the row's reason prints besides, each as its expression finds it now."""
+    return {number: _evaluate(claim, expression) for number, expression in claim.figures}
 
 
 def agrees(claim: Claim, value: Value) -> bool:
@@ -158,8 +163,7 @@ def _number(claim: Claim, value: Value) -> str:
     return text if claim.unit == "1" else f"{text} {claim.unit}"
 
 
-def _evaluate(claim: Claim, name: str) -> Value | None:
-    expression = getattr(claim, name)
+def _evaluate(claim: Claim, expression: str | None) -> Value | None:
     if expression is None:
         return None
     words = set(re.findall(r"\b[a-z]\w*\b", expression))
@@ -167,6 +171,6 @@ def _evaluate(claim: Claim, name: str) -> Value | None:
     try:
         value = eval(expression, {"__builtins__": BUILTINS} | modules)
     except Exception as error:
-        raise ValueError(f"{FILE}: {claim.id}: {name} {expression!r}: {error}") from error
+        raise ValueError(f"{FILE}: {claim.id}: cannot evaluate {expression!r}: {error}") from error
     # NumPy's scalars are turned into Python's, so that they compare and print alike.
     return value.item() if hasattr(value, "item") else value
