@@ -8,6 +8,7 @@ import re
 
 from tpbook.book import fingerprint
 from tpbook.book.figures import use_house_style
+from tpbook.book.latex import latex
 from tpbook.book.units import binary_bytes, si
 
 __all__ = ["binary_bytes", "say", "setup", "show", "show_latex", "si", "table"]
@@ -115,9 +116,7 @@ def say(**values: str) -> None:
 def _latex(formula) -> str:
     if isinstance(formula, str):
         return formula.strip()
-    import sympy
-
-    return sympy.latex(formula)
+    return latex(formula)
 
 
 def _cell(column: str, value) -> str:
