@@ -159,18 +159,31 @@ def test_a_check_reaches_the_package_only():
 
 
 def test_the_table_has_one_row_for_each_claim():
-    text = claims_markdown(CLAIMS, links=True)
+    text = claims_markdown(CLAIMS, full=True)
     assert [line for line in text.splitlines() if line.count(" | ") > 3] == []
     for claim in CLAIMS:
-        assert text.count(f"| **{claim.id}**<br>") == 1
+        assert text.count(f'| <span id="{claim.id.lower()}"></span>**{claim.id}**<br>') == 1
     assert text.count('class="verdict-corrected"') == count_by_verdict(CLAIMS)["corrected"]
-    assert text.count("{ref}`sec-2-5`") == sum(claim.chapter == "2.5" for claim in CLAIMS)
-    assert "{ref}" not in claims_markdown(CLAIMS, links=False)
+    assert text.count("{ref}`§2.5 <sec-2-5>`") == sum(claim.chapter == "2.5" for claim in CLAIMS)
+    assert text.count("<details>") == len(CHECKED)
+    plain = claims_markdown(CLAIMS)
+    assert plain.count("| **") == len(CLAIMS) and "{ref}" not in plain and "<details>" not in plain
+
+
+def test_a_chapter_folds_in_what_holds_as_stated():
+    for chapter in ("2.1", "2.2", "2.3", "2.4", "2.5"):
+        rows = [claim for claim in CLAIMS if claim.chapter == chapter]
+        text = claims.chapter_markdown(rows)
+        shown, folded = text.split("::::{admonition} Reproduced as stated: ")
+        plain = [claim for claim in rows if claim.verdict == "reproduced"]
+        assert folded.startswith(f"{len(plain)} claims\n:class: dropdown\n")
+        assert all(f"**{claim.id}**" in (folded if claim in plain else shown) for claim in rows)
+        assert text.count("| **") == len(rows)
 
 
 def test_a_table_of_no_claims_is_refused():
     with pytest.raises(ValueError, match="claims must not be empty"):
-        claims_markdown([], links=False)
+        claims_markdown([])
     with pytest.raises(ValueError, match="claims must not be empty"):
         claims.claims_table(CLAIMS, chapter="4.9")
 

@@ -115,7 +115,7 @@ def arxiv_number(key):
     text = (DATA.parent / "book" / "references.bib").read_text(encoding="utf-8")
     entry = re.search(rf"@\w+{{{key},.*?(?=\n@|\Z)", text, re.DOTALL)
     number = entry and re.search(r"eprint\s*=\s*{([\d.]+)}", entry[0])
-    return f"arXiv:{number[1]}" if number else "none"
+    return f"arXiv {number[1]}" if number else "none"
 
 
 def has_argument(function, name):

@@ -106,42 +106,63 @@ def count_by_verdict(claims) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def claims_table(claims, chapter: str | None = None) -> None:
-    """Show the claims of a chapter such as "2.5", or all that are given, as a table.
+def claims_table(claims, chapter: str | None = None, full: bool = False) -> None:
+    """Show claims as a table: those of a chapter such as "2.5", or all that are given.
 
-    Only a table of several chapters says where each claim is treated.
+    A chapter's plainly reproduced claims are folded in below the others. full: as claims_markdown.
     Raises ValueError when no claim is left to show.
     """
     from IPython.display import display
 
-    shown = [claim for claim in claims if chapter in (None, claim.chapter)]
-    text = claims_markdown(shown, links=chapter is None)
+    if chapter is None:
+        text = claims_markdown(claims, full)
+    else:
+        text = chapter_markdown([claim for claim in claims if claim.chapter == chapter])
     display({"text/markdown": text, "text/plain": text}, raw=True)
 
 
-def claims_markdown(claims, links: bool) -> str:
-    """The table of claims as MyST Markdown. links: name each claim's section as a link.
+def chapter_markdown(claims) -> str:
+    """The claims of a chapter: first what needs a reason, then, folded, what holds as stated."""
+    plain = [claim for claim in claims if claim.verdict == "reproduced"]
+    others = [claim for claim in claims if claim.verdict != "reproduced"]
+    if not plain or not others:
+        return claims_markdown(claims)
+    title = f"Reproduced as stated: {len(plain)} claims"
+    folded = f"::::{{admonition}} {title}\n:class: dropdown\n\n{claims_markdown(plain)}\n::::"
+    return f"{claims_markdown(others)}\n\n{folded}"
 
+
+def claims_markdown(claims, full: bool = False) -> str:
+    """The table of claims as MyST Markdown.
+
+    full: name each claim's section as a link, give the row an address, and fold its check in.
     Raises ValueError for no claims.
     """
     if not claims:
         raise ValueError("claims must not be empty: no row of the ledger belongs here")
     lines = ["| Claim | Stated | Found | Verdict and reason |", "| :-- | :-- | :-- | :-- |"]
     for claim in claims:
-        link = f"<br>{{ref}}`sec-{claim.chapter.replace('.', '-')}`" if links else ""
+        badge = f'<span class="verdict-{VERDICTS[claim.verdict]}">{claim.verdict}</span>'
         cells = [
-            f"**{claim.id}**<br>{claim.claim}{link}",
+            f"**{claim.id}**<br>{claim.claim}",
             _number(claim, claim.value),
             _found(claim),
-            f"{_badge(claim)}<br>{claim.reason}",
+            f"{badge}<br>{claim.reason}",
         ]
+        if full:
+            cells[0] = f'<span id="{claim.id.lower()}"></span>{cells[0]}'
+            section = f"§{claim.chapter} <sec-{claim.chapter.replace('.', '-')}>"
+            cells[-1] += f" {{ref}}`{section}`{_folded_check(claim)}"
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return ":::{table}\n:class: claims\n\n" + "\n".join(lines) + "\n:::"
 
 
-def _badge(claim: Claim) -> str:
-    style = VERDICTS[claim.verdict]
-    return f'<span class="verdict-{style}">{claim.verdict}</span>'
+def _folded_check(claim: Claim) -> str:
+    if claim.check is None:
+        return ""
+    checks = [claim.check] + ([claim.without] if claim.without else [])
+    code = "<br>".join(f"`{check}`" for check in checks)
+    return f"<details><summary>check</summary>{code}</details>"
 
 
 def _found(claim: Claim) -> str:
@@ -158,8 +179,7 @@ def _number(claim: Claim, value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return value
-    size = abs(value)
-    text = f"{value:,.0f}" if size >= 1000 or value == int(value) else f"{value:.3g}"
+    text = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
     return text if claim.unit == "1" else f"{text} {claim.unit}"
 
 
