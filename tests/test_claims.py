@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from tpbook import claims, crossover, topology
+from tpbook import claim_simulations, claims, crossover, topology
 from tpbook.claim_rows import VERDICTS
 from tpbook.claims import (
     agrees,
@@ -139,6 +139,16 @@ def test_a_changed_law_changes_the_ledger(monkeypatch):
     batches = [c.id for c in CLAIMS if c.claim.startswith("crossover batch of the 7B layer")]
     assert len(batches) == 6 and set(batches) <= set(broken)
     assert any(expected_verdict(c) != c.verdict for c in CLAIMS if c.id in batches)
+
+
+def test_dependencies_would_show_kernels_that_can_overlap(monkeypatch):
+    assert claim_simulations.kernels_beside("attention_allreduce") == 0
+    # A layer whose MLP does not wait for the attention has its MLP beside the all-reduce.
+    side_by_side = claim_simulations.WAITS | {"mlp_norm": ["previous_layer"]}
+    monkeypatch.setattr(claim_simulations, "WAITS", side_by_side)
+    assert claim_simulations.kernels_beside("attention_allreduce") == 5
+    assert claim_simulations.independent("mlp_up", "attention_allreduce")
+    assert not claim_simulations.independent("qkv", "attention_allreduce")
 
 
 def test_a_check_that_cannot_run_names_its_row():
