@@ -13,6 +13,13 @@ def is_symbolic(*values) -> bool:
     return any(hasattr(value, "free_symbols") for value in values)
 
 
+def same(a, b) -> bool:
+    """Whether two expressions are one function: their difference simplifies to zero."""
+    import sympy
+
+    return sympy.simplify(sympy.sympify(a) - b) == 0
+
+
 def minimum(a, b):
     """The smaller of a and b: numpy.minimum on numbers, sympy.Min on symbols."""
     if is_symbolic(a, b):
