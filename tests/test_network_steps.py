@@ -5,6 +5,7 @@ import pytest
 
 from tpbook.collectives import ring_allreduce_time
 from tpbook.network_steps import find_steps, held_out_errors, interpolated_time, pieces
+from tpbook.systems import allreduce_times, load_system
 
 DENSE = np.geomspace(8e3, 64e6, 150)
 SPARSE = 2.0 ** np.arange(13, 27)
@@ -40,6 +41,16 @@ def test_noise_of_a_few_percent_makes_no_step():
     noise = np.random.default_rng(0).normal(1, 0.03, len(DENSE))
     assert find_steps(DENSE, line(DENSE) * noise) == []
     assert len(find_steps(DENSE, switched(DENSE) * noise)) == 1
+
+
+def test_the_fast_a40_path_steps_where_its_protocol_changes():
+    system = load_system("quad-a40-bridge")
+    for p, low, high in [(2, 128, 192), (4, 320, 384)]:
+        message, time = allreduce_times(system, p)
+        small = message <= 2**20
+        (step,) = find_steps(message[small], time[small])
+        assert low * 1024 <= step.below < step.above <= high * 1024
+        assert step.factor > 1.7
 
 
 def test_a_step_down_is_found_too():
