@@ -40,9 +40,9 @@ def copied(folder: Path, chapter: Path) -> Path:
 
 
 def recheck(chapter: Path) -> subprocess.CompletedProcess:
-    """Run nbval on a chapter of a copy, with the copy's package."""
+    """Run nbval on a chapter of a copy, with the copy's package, up to the first difference."""
     root = chapter.parents[1]
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-p",
+    command = [sys.executable, "-m", "pytest", "-x", "--nbval", "--nbval-current-env", "-p",
                "no:cacheprovider", "-p", "no:xdist", str(chapter)]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTEST_ADDOPTS": ""}
     for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:

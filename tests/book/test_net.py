@@ -24,14 +24,15 @@ CHAPTERS = [FIXTURE, REPOSITORY / "book" / "2-2-tensor-parallelism.ipynb"]
 
 
 def change_datum(chapter: Path) -> None:
-    """Make one measured time on four ranks three percent longer."""
+    """Make one measured time, of 1 MiB on four ranks, three percent longer."""
     path = chapter.parents[1] / DATUM
     head, *rows = path.read_text().splitlines()
-    column = head.split(",").index("time_s")
-    number = next(index for index, row in enumerate(rows) if row.startswith("4,"))
-    cells = rows[number].split(",")
-    cells[column] = repr(float(cells[column]) * 1.03)
-    rows[number] = ",".join(cells)
+    names = head.split(",")
+    cells = [dict(zip(names, row.split(","))) for row in rows]
+    wanted = {"p": "4", "message_bytes": "1048576", "method": "nccl-tests"}
+    (number,) = (i for i, row in enumerate(cells) if wanted.items() <= row.items())
+    changed = cells[number] | {"time_s": repr(float(cells[number]["time_s"]) * 1.03)}
+    rows[number] = ",".join(changed.values())
     path.write_text("\n".join([head, *rows]) + "\n")
 
 
