@@ -14,6 +14,7 @@ from tpbook import checks
         (checks.nonnegative, [-1e-9, float("nan"), np.array([0.0, -1.0])]),
         (checks.degree, [0.5, 0, -2, float("nan")]),
         (checks.several, [1, 0.5, float("nan"), [2, 1]]),
+        (checks.below_one, [1, 1.5, float("nan"), [0.5, 1]]),
         (checks.fraction, [-0.1, 1.1, float("nan")]),
     ],
 )
@@ -34,4 +35,5 @@ def test_good_values_and_symbols_pass():
     checks.nonnegative(a=0)
     checks.degree(p=1)
     checks.several(p=2)
+    checks.below_one(rho=-3)
     checks.fraction(f=[0, 1])

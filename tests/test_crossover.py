@@ -1,5 +1,6 @@
 """The crossover batch solves its balance; the record's form is one special case of it."""
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from tpbook import crossover as c
 from tpbook import rooflines
 from tpbook.notation import symbols
+from tpbook.symbolic import same
 
 p, P, d, b, n, beta_m, alpha, beta, B, peak = symbols(
     "p layer_parameters hidden element_bytes allreduces_per_layer memory_bandwidth alpha beta"
@@ -62,6 +64,48 @@ def test_above_the_ridge_the_ratio_is_the_ridge_over_the_crossover(degree, beta)
         degree, **LLAMA, element_bytes=2, allreduces_per_layer=2, peak=989.4e12, beta=beta
     )
     assert ratio == pytest.approx(ridge / cross)
+
+
+@pytest.mark.parametrize("degree", [2, 4, 8, 16])
+@pytest.mark.parametrize("beta", [25e9, 200e9, 450e9, 900e9])
+@pytest.mark.parametrize("share", [0, 0.05, 0.3, 0.8, 0.99, 1.01, 1.6])
+def test_who_leads_at_each_batch_is_decided_by_two_crossings(degree, beta, share):
+    """Brute force on a fine grid of batches against the two closed forms."""
+    layer = {**LLAMA, "element_bytes": 2, "allreduces_per_layer": 2}
+    limit = c.latency_limit(degree, LLAMA["layer_parameters"], 2, 2, **H100)
+    ridge = rooflines.ridge_batch(989.4e12, 3350e9, 2)
+    ratio = c.compute_bound_ratio(degree, **layer, peak=989.4e12, beta=beta)
+    start = c.crossover_batch(degree, **layer, **H100, alpha=share * limit, beta=beta)
+    end = c.return_batch(share * limit, limit, ridge, ratio) if ratio < 1 else np.inf
+    batch = np.geomspace(1e-3, 1e6, 50_000)
+    talk = c.layer_communication_time(degree, batch, 4096, 2, 2, share * limit, beta)
+    work = rooflines.ideal_time(
+        2 * batch * LLAMA["layer_parameters"] / degree,
+        2 * LLAMA["layer_parameters"] / degree,
+        989.4e12,
+        3350e9,
+    )
+    leads = (batch > start) & (batch < end) & (start < ridge)
+    np.testing.assert_array_equal(talk > work, leads)
+
+
+def test_the_gemms_return_where_both_times_agree():
+    rho, limit, ridge = symbols("compute_ratio latency_limit ridge_batch")
+    latency_time = alpha * n
+    per_sequence = n * limit / ridge  # compute-bound GEMMs, in s per sequence
+    batch = c.return_batch(alpha, limit, ridge, rho)
+    assert same(latency_time + rho * per_sequence * batch, per_sequence * batch)
+
+
+@pytest.mark.parametrize("ratio", [1, 2.5])
+def test_gemms_that_grow_more_slowly_never_return(ratio):
+    with pytest.raises(ValueError, match="^compute_ratio must be below 1"):
+        c.return_batch(1e-6, 1e-5, 300, ratio)
+
+
+def test_one_rank_has_no_latency_limit():
+    with pytest.raises(ValueError, match="^p must be above 1"):
+        c.latency_limit(1, LLAMA["layer_parameters"], 2, 2, **H100)
 
 
 @pytest.mark.parametrize(

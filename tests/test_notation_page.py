@@ -34,6 +34,6 @@ def test_the_first_equation_has_the_symbol_and_no_earlier_one_does(name):
 def test_a_module_that_is_not_listed_is_refused(monkeypatch):
     notation_page.equations_in_order.cache_clear()
     monkeypatch.setattr(notation_page, "CHAPTER_ORDER", notation_page.CHAPTER_ORDER[:-1])
-    with pytest.raises(ValueError, match="list its module crossover"):
+    with pytest.raises(ValueError, match="list its module cache_crossover"):
         notation_page.equations_in_order()
     notation_page.equations_in_order.cache_clear()

@@ -28,6 +28,7 @@ def test_a_bridge_joins_two():
 def test_a_ring_on_a_torus_has_two_links():
     network = accelerator("tpu-v5e").network
     assert line_rate(network, 4) == 2 * network.rate_per_link < network.per_direction
+    assert line_rate(network, 2) == network.rate_per_link
 
 
 def test_the_host_is_shared_by_nobody_else():

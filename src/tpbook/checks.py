@@ -39,6 +39,12 @@ def fraction(**values) -> None:
         _check(name, value, lambda x: (x >= 0) & (x <= 1), "must lie between 0 and 1")
 
 
+def below_one(**values) -> None:
+    """Raise ValueError unless every value is below one."""
+    for name, value in values.items():
+        _check(name, value, lambda x: x < 1, "must be below 1")
+
+
 def number(**values) -> None:
     """Raise ValueError unless every value is a number, of either sign."""
     for name, value in values.items():

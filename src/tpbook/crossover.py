@@ -77,7 +77,8 @@ def crossover_batch(
     """Crossover batch beta (P b - n p alpha beta_m) / (2 n (p-1) d b beta_m).
 
     Zero or negative when the latency alone takes as long as the weights: then communication
-    is the larger part at every batch, and no crossover exists.
+    is the larger part from the first sequence on, and never overtakes. A value beyond the ridge
+    batch is no crossover either: there the weight read is no longer the rival.
     p: degree above 1. layer_parameters: P. hidden: d. element_bytes: B.
     allreduces_per_layer: n. memory_bandwidth: B/s. alpha: s per collective. beta: B/s per
     direction. Raises ValueError for a value out of range.
@@ -103,6 +104,7 @@ def latency_limit(p, layer_parameters, element_bytes, allreduces_per_layer, memo
 
     Arguments and errors as crossover_batch.
     """
+    checks.several(p=p)
     checks.positive(allreduces_per_layer=allreduces_per_layer)
     read = weight_time(p, layer_parameters, element_bytes, memory_bandwidth)
     return read / allreduces_per_layer
@@ -114,8 +116,7 @@ def compute_bound_ratio(
 ):
     """Communication over compute n (p-1) d b pi / (P beta) above the ridge batch.
 
-    There both grow with the batch, so their ratio no longer depends on it: below 1 the
-    all-reduces stay the smaller part at every batch.
+    Both grow with the batch there, so without latency their ratio no longer depends on it.
     p: degree above 1. peak: dense FLOP/s. Other arguments and errors as crossover_batch.
     """
     checks.several(p=p)
@@ -129,3 +130,17 @@ def compute_bound_ratio(
     )
     traffic = allreduces_per_layer * (p - 1) * hidden * element_bytes
     return traffic * peak / (layer_parameters * beta)
+
+
+@equation("eq-return-batch", symbol="return_batch")
+def return_batch(alpha, latency_limit, ridge_batch, compute_ratio):
+    """Batch alpha/alpha_max B_ridge/(1 - rho) at which compute-bound GEMMs take the lead again.
+
+    A value below the ridge batch is no such event: communication is the smaller part throughout.
+    alpha, latency_limit: s. ridge_batch: B_ridge. compute_ratio: rho, below 1; from 1 on the
+    GEMMs never catch up. Raises ValueError for a value out of range.
+    """
+    checks.nonnegative(alpha=alpha, compute_ratio=compute_ratio)
+    checks.positive(latency_limit=latency_limit, ridge_batch=ridge_batch)
+    checks.below_one(compute_ratio=compute_ratio)
+    return alpha / latency_limit * ridge_batch / (1 - compute_ratio)

@@ -23,6 +23,8 @@ _SAMPLES = {
     "exponent": 1.5,
     "time_one": 100.0,
     "speedup": 2.0,
+    "compute_ratio": 0.4,
+    "context_limit": 5.0,
 }
 
 

@@ -83,11 +83,22 @@ NOTATION: dict[str, Row] = {
     "weight_time": Row(r"T_w", "time to read one rank's share of a layer's weights", "s"),
     "layer_communication_time": Row(r"T_{\ell}", "communication time of one layer", "s"),
     "crossover_batch": Row("B^{*}", "batch where communication takes as long as the weights", "1"),
-    "latency_limit": Row(r"\alpha_{\max}", "latency above which no crossover exists", "s"),
+    "latency_limit": Row(r"\alpha_{\max}", "latency at which the crossover batch is zero", "s"),
     "compute_ratio": Row(
-        r"\rho", "communication over compute time above the ridge batch", "1"
+        r"\rho", "communication over compute time above the ridge batch, without latency", "1"
     ),
-    # Model ledger (kernels, messages)
+    "return_batch": Row(
+        r"B_{\mathrm{ret}}", "batch where compute takes as long as communication again", "1"
+    ),
+    "cache_time": Row(
+        r"T_{\mathrm{kv}}", "time to read one rank's share of a layer's KV cache", "s"
+    ),
+    "context_limit": Row(
+        r"C_{\max}", "context where a sequence's cache read takes as long as its messages", "1"
+    ),
+    "cache_crossover": Row(
+        r"B^{*}_{\mathrm{kv}}", "crossover batch against weights and KV cache together", "1"
+    ),
 }
 
 

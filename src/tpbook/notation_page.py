@@ -17,6 +17,7 @@ CHAPTER_ORDER = (
     "modified_amdahl",
     "serial_fraction",
     "crossover",
+    "cache_crossover",
 )
 
 

@@ -9,8 +9,9 @@ def line_rate(network: Fabric, p: int) -> float | None:
 
     A switch gives each device all its links to any peers. A full mesh has one share of links for
     each peer, so p - 1 of them. A pair bridge reaches one peer and no more: None beyond p = 2,
-    where traffic leaves the bridge for the host. A ring on a torus uses both directions of one
-    axis, two links. Through the host, one slot carries everything.
+    where traffic leaves the bridge for the host. A ring on a torus gives each device two
+    neighbours, one link each; two devices share a single link. Through the host, one slot
+    carries everything.
     network: from tpbook.hardware. p: degree above 1. Raises ValueError for p <= 1, and for more
     devices than a mesh joins.
     """
@@ -22,5 +23,5 @@ def line_rate(network: Fabric, p: int) -> float | None:
     if network.topology == "pairs":
         return network.per_direction if p == 2 else None
     if network.topology == "torus":
-        return min(2, network.links) * network.rate_per_link
+        return min(p - 1, 2, network.links) * network.rate_per_link
     return network.per_direction
