@@ -4,7 +4,6 @@ Each returns what it finds; whether a claim holds is decided in data/claims.yml.
 Llama-2-7B and the accelerator the H100 SXM unless a check names another, as in the record.
 """
 
-import inspect
 import re
 from dataclasses import replace
 
@@ -19,7 +18,7 @@ from tpbook import (
     rooflines,
     serial_fraction,
 )
-from tpbook.hardware import accelerator, accelerators
+from tpbook.hardware import accelerator
 from tpbook.models import layer_parameters, model, models
 from tpbook.paths import DATA
 
@@ -55,11 +54,6 @@ def gemm_intensity(tokens):
     return intensity.gemm_intensity(tokens, HIDDEN, 11008, 2)
 
 
-def gives_time_without_flops():
-    """Whether FLOPs over min(peak, bandwidth x intensity) gives a time for a copy of 1 MB."""
-    return min(989e12, H100 * 0 / 1e6) > 0
-
-
 def pass_over_kernels(batch, context):
     """Roofline of a decode step's totals over the sum of its kernels' rooflines."""
     card = accelerator("h100-sxm")
@@ -70,10 +64,10 @@ def pass_over_kernels(batch, context):
     return float(rooflines.ideal_time(flops, traffic, *roofs) / parts)
 
 
-def rank_traffic(name, p):
-    """Bytes that one call of a kernel moves on one of p ranks, in a decode step at B = 1."""
-    ledger = kernels.kernels(model("llama-2-7b"), p, 1, 1, 1024)
-    return next(kernel.traffic for kernel in ledger if kernel.name == name)
+def decode_kernel(name, p=1, batch=1):
+    """A kernel of a decode step on one of p ranks, with 1024 tokens cached per sequence."""
+    ledger = kernels.kernels(model("llama-2-7b"), p, batch, 1, 1024)
+    return next(kernel for kernel in ledger if kernel.name == name)
 
 
 def parameters_per_width(id):
@@ -105,9 +99,10 @@ def message_sizes(**options):
     return len({each.message for each in passed})
 
 
-def count_accelerators(ids):
-    """How many of the ids the hardware catalogue knows."""
-    return sum(id in accelerators() for id in ids)
+def count_crossovers(ids):
+    """Different crossover batches of accelerators that differ in their memory only."""
+    bandwidths = [accelerator(id).memory_bandwidth for id in ids]
+    return len({crossover_7b(2, 450e9, memory_bandwidth=each) for each in bandwidths})
 
 
 def arxiv_number(key):
@@ -116,11 +111,6 @@ def arxiv_number(key):
     entry = re.search(rf"@\w+{{{key},.*?(?=\n@|\Z)", text, re.DOTALL)
     number = entry and re.search(r"eprint\s*=\s*{([\d.]+)}", entry[0])
     return f"arXiv {number[1]}" if number else "none"
-
-
-def has_argument(function, name):
-    """Whether an equation depends on a quantity."""
-    return name in inspect.signature(function).parameters
 
 
 def amdahl_extrapolation_error(alpha, beta, p=2, q=4):

@@ -16,7 +16,6 @@ VERDICTS = {
 }
 CHAPTERS = ("2.1", "2.2", "2.3", "2.4", "2.5")
 TEXTS = ("id", "source", "section", "claim", "verdict", "reason", "chapter")
-OPTIONAL = ("unit", "check", "tolerance", "found", "without", "found_without", "follows_from", "figures")
 Value = bool | int | float | str
 
 
@@ -60,14 +59,14 @@ def read_row(row, sources: dict, file: str, position: int) -> Claim:
     if not isinstance(row, dict):
         raise ValueError(f"{where}: must hold fields, got {row!r}")
     where = f"{file}: {row.get('id', f'row {position}')}"
-    unknown = set(row) - set(TEXTS) - set(OPTIONAL) - {"value"}
+    unknown = set(row) - (set(Claim.__dataclass_fields__) - {"relative"})
     if unknown:
         raise ValueError(f"{where}: unknown field {sorted(unknown)[0]!r}: remove or rename it")
     fields = {name: _text(field(row, name, where), name, where) for name in TEXTS}
     _one_of(fields, "source", sources, where)
     _one_of(fields, "verdict", VERDICTS, where)
     _one_of(fields, "chapter", CHAPTERS, where)
-    if not re.fullmatch(r"R-\d\d|O-2\.\d-\d\d", fields["id"]):
+    if not re.fullmatch(r"R-\d{2,3}|O-2\.\d-\d\d", fields["id"]):
         raise ValueError(f"{where}: id must look like R-01 or O-2.1-01, got {fields['id']!r}")
     for name in ("unit", "check", "without"):
         if name in row:

@@ -24,17 +24,15 @@ MODULES = (
     "crossover",
     "hardware",
     "intensity",
-    "kernels",
     "messages",
     "models",
     "modified_amdahl",
-    "ring",
     "rooflines",
     "serial_fraction",
     "sharding",
     "topology",
 )
-BUILTINS = {"abs": abs, "len": len, "max": max, "min": min, "round": round, "sum": sum}
+BUILTINS = {"abs": abs, "max": max, "min": min}
 
 
 def load_claims(path: Path | None = None) -> tuple[Claim, ...]:
@@ -162,7 +160,14 @@ def _folded_check(claim: Claim) -> str:
         return ""
     checks = [claim.check] + ([claim.without] if claim.without else [])
     code = "<br>".join(f"`{check}`" for check in checks)
-    return f"<details><summary>check</summary>{code}</details>"
+    return f"<details><summary>check</summary>{code}{_reach(claim)}</details>"
+
+
+def _reach(claim: Claim) -> str:
+    if not claim.tolerance:
+        return ""
+    reach = f"{claim.tolerance:.0%}" if claim.relative else f"{claim.tolerance:g}"
+    return f"<br>within {reach}"
 
 
 def _found(claim: Claim) -> str:
