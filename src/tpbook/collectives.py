@@ -49,7 +49,7 @@ def half_bandwidth_message(alpha, beta):
 
 @equation("eq-ring-traffic", symbol="rank_traffic")
 def ring_traffic(p, message):
-    """Bytes 2(p-1)M/p that each rank sends in a ring all-reduce, the least possible.
+    """Bytes 2(p-1)M/p that each rank sends in a ring all-reduce, the least if ranks add.
 
     p: degree. message: B.
     Raises ValueError for p < 1 or a negative size. Source: Patarasuk and Yuan 2009.
