@@ -52,8 +52,6 @@ def test_growth_in_the_degree():
 def test_the_optimum_is_the_lowest_point(latency):
     best = s.optimum_degree(**SMALL, alpha_hop=latency, beta=2e10)
     degrees = best * np.array([0.97, 1.0, 1.03])
-    if degrees[0] < 1:
-        return
     communication = modified_amdahl.communication_time_per_hop(degrees, 64, 8192, latency, 2e10)
     left, middle, right = s.communicating_time(degrees, 0.025, 0.05, communication)
     assert middle < left and middle < right
@@ -65,9 +63,20 @@ def test_the_largest_speedup_without_communication_is_amdahls_limit():
     assert sympy.limit(law, alpha_hop, 0) == 1 / f
 
 
-def test_no_optimum_is_said():
-    with pytest.raises(ValueError, match="^no optimum degree"):
-        s.optimum_degree(1e-3, 0.0, 64, 1e9, 1e-6, 1e9)
+@given(st.floats(1e-6, 1e-4))
+def test_one_rank_is_as_fast_at_the_square_of_the_optimum(latency):
+    even = s.optimum_degree(**SMALL, alpha_hop=latency, beta=2e10) ** 2
+    communication = modified_amdahl.communication_time_per_hop(even, 64, 8192, latency, 2e10)
+    assert s.communicating_time(even, 0.025, 0.05, communication) == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize("law", [s.optimum_degree, s.maximum_speedup])
+@pytest.mark.parametrize(
+    ("message", "alpha_hop"), [(1e9, 1e-6), (8192, 1e-3)], ids=["bytes", "steps"]
+)
+def test_no_optimum_is_said(law, message, alpha_hop):
+    with pytest.raises(ValueError, match="^no optimum degree above 1"):
+        law(1e-3, 0.0, 64, message, alpha_hop, 1e9)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The effective serial fraction: what Amdahl's law would fit to a run that communicates."""
 
+import numpy as np
+
 from tpbook import checks
 from tpbook.equation import equation
 from tpbook.symbolic import is_symbolic, sqrt
@@ -79,12 +81,11 @@ def optimum_degree(time_one, serial_fraction, collectives, message, alpha_hop, b
 
     It exists for one latency per ring step; with one latency per collective the time falls or
     rises in p without an optimum. Arguments as effective_serial_fraction_per_hop.
-    Raises ValueError for a value out of range, and when the bandwidth term outweighs the
-    parallel work, so that no degree helps.
+    Raises ValueError for a value out of range, and when one rank is the fastest: the root would
+    lie below one, or what the ranks share would not outweigh the ring's bytes.
     """
-    checks.positive(collectives=collectives, alpha_hop=alpha_hop)
-    work = _parallel_gain(time_one, serial_fraction, collectives, message, beta)
-    return sqrt(work / (2 * collectives * alpha_hop))
+    gain, step = _gain_and_step(time_one, serial_fraction, collectives, message, alpha_hop, beta)
+    return sqrt(gain / step)
 
 
 @equation("eq-maximum-speedup", symbol="maximum_speedup")
@@ -94,24 +95,21 @@ def maximum_speedup(time_one, serial_fraction, collectives, message, alpha_hop, 
     T_1 / [f T_1 + 2 K M/beta - 2 K alpha_h + 2 sqrt(2 K alpha_h ((1-f) T_1 - 2 K M/beta))].
     Arguments and errors as optimum_degree.
     """
-    checks.positive(collectives=collectives, alpha_hop=alpha_hop)
-    work = _parallel_gain(time_one, serial_fraction, collectives, message, beta)
-    steps = 2 * collectives * alpha_hop
-    return time_one / (time_one - work - steps + 2 * sqrt(steps * work))
+    gain, step = _gain_and_step(time_one, serial_fraction, collectives, message, alpha_hop, beta)
+    fixed = serial_fraction * time_one + 2 * collectives * message / beta
+    return time_one / (fixed - step + 2 * sqrt(step * gain))
 
 
-def _parallel_gain(time_one, serial_fraction, collectives, message, beta):
-    """What falls as 1/p: the parallel work less the ring's bandwidth term (s)."""
-    checks.positive(time_one=time_one, beta=beta)
+def _gain_and_step(time_one, serial_fraction, collectives, message, alpha_hop, beta):
+    """What falls as 1/p, the parallel work less the ring's bytes, and what each rank adds (s)."""
+    checks.positive(time_one=time_one, collectives=collectives, alpha_hop=alpha_hop, beta=beta)
     checks.nonnegative(message=message)
     checks.fraction(serial_fraction=serial_fraction)
     gain = (1 - serial_fraction) * time_one - 2 * collectives * message / beta
-    if not is_symbolic(gain):
-        try:
-            checks.positive(gain=gain)
-        except ValueError:
-            raise ValueError(
-                "no optimum degree: the bandwidth term 2 K M / beta is at least the parallel "
-                f"work (1-f) T_1, their difference is {gain} s"
-            ) from None
-    return gain
+    step = 2 * collectives * alpha_hop
+    if not is_symbolic(gain, step) and not np.all(gain >= step):
+        raise ValueError(
+            "no optimum degree above 1, one rank is the fastest: (1-f) T_1 - 2 K M/beta is "
+            f"{gain} s, but must be at least 2 K alpha_h = {step} s"
+        )
+    return gain, step
