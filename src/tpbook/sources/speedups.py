@@ -68,6 +68,7 @@ def line(name: str, setting: tuple, times: pd.Series, central: bool = True) -> s
 
 
 def gpt_fast(table: pd.DataFrame) -> Iterator[str]:
+    """Lines of both Llama models in bf16, one decode step at batch one."""
     for model, upstream in (("llama-2-7b", "Llama-2-7B"), ("llama-3.1-8b", "Llama-3.1-8B")):
         rows = table[(table["model"] == upstream) & (table["dtype"] == "bf16")]
         for row in rows.sort_values("tp").itertuples():
@@ -77,6 +78,7 @@ def gpt_fast(table: pd.DataFrame) -> Iterator[str]:
 
 
 def faster_transformer(table: pd.DataFrame) -> Iterator[str]:
+    """Lines of GPT-20B with 200 tokens in and 200 out."""
     rows = table[(table["in_len"] == 200) & (table["out_len"] == 200)]
     for row in rows[rows["batch"].isin([1, 8, 32, 64])].itertuples():
         setting = ("gpt-20b", "a100-80gb-sxm4", "FasterTransformer", "fp16", "end-to-end")
@@ -85,6 +87,7 @@ def faster_transformer(table: pd.DataFrame) -> Iterator[str]:
 
 
 def bench(table: pd.DataFrame) -> Iterator[str]:
+    """Lines of Llama-2-7B with 1024 tokens in and 1024 out, where one card holds the KV cache."""
     rows = table[
         (table["Model"] == "meta-llama/Llama-2-7b-hf")
         & table["Framework"].isin(["vLLM", "TensorRT-LLM"])
@@ -104,6 +107,7 @@ def bench(table: pd.DataFrame) -> Iterator[str]:
 
 
 def splitwise(table: pd.DataFrame) -> Iterator[str]:
+    """Lines of Llama-2-70B, a prompt of 512 and an output of 128, prefill and decode apart."""
     rows = table[
         (table["model"] == "llama2-70b")
         & (table["prompt_size"] == 512)
