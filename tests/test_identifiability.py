@@ -43,6 +43,15 @@ def test_the_design_reproduces_the_totals():
     assert (product - sympy.Matrix(totals)).applyfunc(sympy.simplify) == sympy.zeros(2, 1)
 
 
+def test_an_unknown_is_left_open_when_totals_cannot_tell_two_values_apart():
+    assert i.left_open(lumped((1, 2, 4)), (u, alpha, w)) == []
+    assert i.left_open(lumped((2, 4, 8)), (u, alpha, w)) == [u, alpha, w]
+    # One unknown is determined, though the other two are not: theirs are equal columns.
+    assert i.left_open(sympy.Matrix([[1, 1, 0], [2, 2, 5]]), (u, alpha, w)) == [u, alpha]
+    with pytest.raises(ValueError, match="^unknowns must be 3"):
+        i.left_open(lumped((1, 2, 4)), (u, alpha))
+
+
 def test_a_nonlinear_unknown_is_refused():
     eta = symbols("eta")[0]
     total = m.modified_amdahl_time(2, work, eta, count, message, alpha, 1 / w)

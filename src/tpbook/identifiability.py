@@ -1,7 +1,7 @@
 """Which parameters a set of timed totals determines, and how much its noise is amplified.
 
 A total is linear in 1/eta, alpha and 1/beta, so the questions are those of linear algebra: the
-rank of the matrix of derivatives, and the size of its inverse.
+rank and the null space of the matrix of derivatives, and the size of its inverse.
 """
 
 import numpy as np
@@ -27,6 +27,19 @@ def design_matrix(predictions, unknowns) -> sympy.Matrix:
                 "take reciprocals such as 1/eta and 1/beta as the unknowns"
             )
     return matrix
+
+
+def left_open(matrix: sympy.Matrix, unknowns) -> list:
+    """The unknowns that a design does not determine: those that enter its null space.
+
+    matrix: of design_matrix. unknowns: one per column. A change along a null vector leaves every
+    total as it is. Raises ValueError for another number of unknowns than columns.
+    """
+    unknowns = list(unknowns)
+    if len(unknowns) != matrix.cols:
+        raise ValueError(f"unknowns must be {matrix.cols}, one per column, got {unknowns}")
+    null_space = matrix.nullspace()
+    return [u for i, u in enumerate(unknowns) if any(vector[i] != 0 for vector in null_space)]
 
 
 def relative_design(matrix, parameters) -> np.ndarray:

@@ -31,8 +31,8 @@ def modified_amdahl_time_per_hop(p, work_time, eta, collectives, message, alpha_
 def communication_time(p, collectives, message, alpha, beta):
     """Communication K [alpha + 2(p-1)M/(p beta)] of a pass, one latency per collective.
 
-    p: degree. collectives: K. message: B. alpha: s per collective. beta: B/s per direction.
-    Raises ValueError for a value out of range.
+    Zero at p = 1, where a single rank has no collective. p: degree. collectives: K. message: B.
+    alpha: s per collective. beta: B/s per direction. Raises ValueError for a value out of range.
     """
     checks.nonnegative(collectives=collectives)
     return collectives * ring_allreduce_time(p, message, alpha, beta)
