@@ -80,6 +80,13 @@ def test_a_folder_loads_by_path_and_its_times_come_sorted(folder):
     assert allreduce_times(system, 2)[0].tolist() == [512, 1024]
 
 
+def test_two_times_for_one_message_are_refused(folder):
+    row = "2,1024,5e-06,median,5,nccl-kernel-graph\n"
+    (folder / "allreduce.csv").write_text(HEADER + row + row.replace("5e-06", "6e-06"))
+    with pytest.raises(ValueError, match="allreduce.csv line 3: a second time for p 2, m"):
+        load_system(folder)
+
+
 def test_steps_are_read_and_checked(folder):
     (folder / "steps.csv").write_text(STEPS + "1,8,512,decode,0,weight_gemm,0.01,224,median,20\n")
     assert load_system(folder).steps["calls"].tolist() == [224]

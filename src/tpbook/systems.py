@@ -121,6 +121,7 @@ def load_system(id_or_path: str | Path) -> System:
     catalogue.lookup(accelerators(), card, f"accelerator in {where}:")
     allreduce = read_csv(folder / "allreduce.csv", ALLREDUCE)
     _check_methods(folder, allreduce, methods)
+    _check_once(folder, allreduce)
     steps = folder / "steps.csv"
     return System(
         id=folder.name,
@@ -205,4 +206,16 @@ def _check_methods(folder: Path, table: pd.DataFrame, methods: dict) -> None:
         raise ValueError(
             f"{folder.name}/allreduce.csv, column method: {unknown[0]!r} is not described under "
             "methods in system.yml; describe it there"
+        )
+
+
+def _check_once(folder: Path, table: pd.DataFrame) -> None:
+    keys = ["p", "message_bytes", "statistic", "method"]
+    repeated = table.duplicated(keys)
+    if repeated.any():
+        row = int(np.argmax(repeated.to_numpy()))
+        what = ", ".join(f"{key} {table[key].iloc[row]}" for key in keys)
+        raise ValueError(
+            f"{folder.name}/allreduce.csv line {row + 2}: a second time for {what}; "
+            "keep one row, its statistic taken over all repeats"
         )
