@@ -5,10 +5,12 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 
+from tpbook.book.labels import shown_labels
 from tpbook.equation import EQUATIONS
+from tpbook.paths import DATA
 
-# The modules that hold equations, in the order of the chapters that show them.
-CHAPTER_ORDER = (
+# The modules that hold equations.
+MODULES = (
     "rooflines",
     "intensity",
     "messages",
@@ -23,21 +25,17 @@ CHAPTER_ORDER = (
 
 @cache
 def equations_in_order() -> list[Callable]:
-    """Every labelled equation, chapter by chapter, in the order of its module.
+    """Every labelled equation, in the order in which the chapters show them.
 
-    Raises ValueError when an equation's module is not listed in CHAPTER_ORDER.
+    Raises ValueError when an equation is shown in no chapter.
     """
-    for module in CHAPTER_ORDER:
+    for module in MODULES:
         importlib.import_module(f"tpbook.{module}")
-    places = {name: place for place, name in enumerate(CHAPTER_ORDER)}
-
-    def place(function: Callable) -> int:
-        module = function.__module__.rpartition(".")[2]
-        if module not in places:
-            raise ValueError(f"{function.label}: list its module {module} in CHAPTER_ORDER")
-        return places[module]
-
-    return sorted(EQUATIONS.values(), key=place)
+    places = {label: place for place, label in enumerate(shown_labels(DATA.parent / "book"))}
+    for label in EQUATIONS:
+        if label not in places:
+            raise ValueError(f"{label} is shown in no chapter: show it, then execute the chapter")
+    return sorted(EQUATIONS.values(), key=lambda function: places[function.label])
 
 
 def first_equation(name: str) -> str | None:
