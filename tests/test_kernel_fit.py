@@ -9,6 +9,7 @@ from tpbook.kernel_fit import LAWS, fit_kernel_law, gemm_work, predict
 from tpbook.models import model
 
 CARD = "a40"
+CONSTANT, SMOOTH, HARD_START, SMOOTH_START, NORM_START = LAWS
 TRUTH = {
     "eta": 0.7,
     "eta_compute": 0.8,
@@ -40,7 +41,7 @@ def test_exact_times_give_back_the_parameters(work, law):
 
 
 def test_noise_of_one_percent_leaves_the_parameters_within_their_intervals(work):
-    law = LAWS[3]
+    law = SMOOTH_START
     rows, truth = synthetic(work, law)
     noise = 1 + 0.01 * np.random.default_rng(1).standard_normal(len(rows))
     fit = fit_kernel_law(law, rows.assign(time_s=rows["time_s"] * noise), CARD)
@@ -51,17 +52,26 @@ def test_noise_of_one_percent_leaves_the_parameters_within_their_intervals(work)
 
 
 def test_a_law_without_start_up_cannot_follow_times_that_have_one(work):
-    rows, _ = synthetic(work, LAWS[3])
-    hard, smooth = fit_kernel_law(LAWS[0], rows, CARD), fit_kernel_law(LAWS[3], rows, CARD)
+    rows, _ = synthetic(work, SMOOTH_START)
+    with_start = fit_kernel_law(SMOOTH_START, rows, CARD)
+    for law in (CONSTANT, SMOOTH):
+        without = fit_kernel_law(law, rows, CARD)
+        assert without.predicted[8].mean > 10 * with_start.predicted[8].mean
+        assert without.predicted[8].bias < -0.05
+
+
+def test_a_hard_roof_cannot_follow_times_that_add(work):
+    rows, _ = synthetic(work, SMOOTH_START)
+    hard, smooth = (fit_kernel_law(law, rows, CARD) for law in (HARD_START, SMOOTH_START))
     assert hard.predicted[8].mean > 10 * smooth.predicted[8].mean
-    assert hard.predicted[8].bias < -0.05
+    assert hard.parameters["startup"] > smooth.parameters["startup"]
 
 
 def test_the_norm_holds_the_smooth_and_the_hard_roof_as_its_ends(work):
     rows = work[work["accelerator"] == CARD]
     shared = {"eta_compute": 0.8, "eta_memory": 0.9, "startup": 4e-6}
     amounts = rows["flops"].to_numpy(), rows["traffic"].to_numpy()
-    hard, smooth, norm = LAWS[2], LAWS[3], LAWS[4]
+    hard, smooth, norm = HARD_START, SMOOTH_START, NORM_START
     one = predict(norm, CARD, shared | {"exponent": 1}, *amounts)
     many = predict(norm, CARD, shared | {"exponent": 40}, *amounts)
     assert one == pytest.approx(predict(smooth, CARD, shared, *amounts), rel=1e-12)
@@ -89,6 +99,6 @@ def test_the_datasheet_roofs_bound_every_measured_gemm(work):
 
 def test_a_table_without_degrees_to_predict_is_refused(work):
     with pytest.raises(ValueError, match="fit_on must leave degrees"):
-        fit_kernel_law(LAWS[0], work[work["p"] <= 2], CARD)
+        fit_kernel_law(CONSTANT, work[work["p"] <= 2], CARD)
     with pytest.raises(ValueError, match="fit_on must leave degrees"):
-        fit_kernel_law(LAWS[0], work, "rtx-4090")
+        fit_kernel_law(CONSTANT, work, "rtx-4090")

@@ -15,7 +15,12 @@ from tpbook.hardware import accelerator
 from tpbook.kernel_times import GEMMS, gemm_times
 from tpbook.kernels import kernels
 from tpbook.models import model
-from tpbook.rooflines import hard_kernel_time, norm_kernel_time, smooth_kernel_time
+from tpbook.rooflines import (
+    hard_kernel_time,
+    ideal_time,
+    norm_kernel_time,
+    smooth_kernel_time,
+)
 
 REPLICATES = 200
 SEED = 20
@@ -42,34 +47,30 @@ class Law:
     time: Callable
 
 
+def _at_rates(time: Callable, **fixed) -> Callable:
+    """The law at utilisations of the datasheet rates, with some of its arguments held fixed."""
+
+    def scaled(flops, traffic, peak, memory_bandwidth, eta_compute, eta_memory, **others):
+        rates = eta_compute * peak, eta_memory * memory_bandwidth
+        return time(flops, traffic, *rates, **fixed, **others)
+
+    return scaled
+
+
+def _hard_after_start(flops, traffic, peak, memory_bandwidth, startup):
+    return startup + ideal_time(flops, traffic, peak, memory_bandwidth)
+
+
+RATES = ("eta_compute", "eta_memory")
 LAWS = (
     Law("hard roof, one utilisation", ("eta",), hard_kernel_time),
-    Law(
-        "hard roof, two utilisations",
-        ("eta_compute", "eta_memory"),
-        lambda f, q, peak, bandwidth, eta_compute, eta_memory: hard_kernel_time(
-            f, q, eta_compute * peak, eta_memory * bandwidth, 1
-        ),
-    ),
-    Law(
-        "hard roof and start-up",
-        ("eta_compute", "eta_memory", "startup"),
-        lambda f, q, peak, bandwidth, eta_compute, eta_memory, startup: startup
-        + hard_kernel_time(f, q, eta_compute * peak, eta_memory * bandwidth, 1),
-    ),
-    Law(
-        "smooth roof and start-up",
-        ("eta_compute", "eta_memory", "startup"),
-        lambda f, q, peak, bandwidth, eta_compute, eta_memory, startup: smooth_kernel_time(
-            f, q, eta_compute * peak, eta_memory * bandwidth, startup
-        ),
-    ),
+    Law("smooth roof, two utilisations", RATES, _at_rates(smooth_kernel_time, startup=0)),
+    Law("hard roof and start-up", (*RATES, "startup"), _at_rates(_hard_after_start)),
+    Law("smooth roof and start-up", (*RATES, "startup"), _at_rates(smooth_kernel_time)),
     Law(
         "norm of the roofs and start-up",
-        ("eta_compute", "eta_memory", "startup", "exponent"),
-        lambda f, q, peak, bandwidth, eta_compute, eta_memory, startup, exponent: norm_kernel_time(
-            f, q, eta_compute * peak, eta_memory * bandwidth, startup, exponent
-        ),
+        (*RATES, "startup", "exponent"),
+        _at_rates(norm_kernel_time),
     ),
 )
 
@@ -88,8 +89,9 @@ class Errors:
 class KernelFit:
     """One law on one accelerator.
 
-    parameters: utilisations (1), startup (s), exponent (1), to four digits. intervals: 95 %, from a bootstrap
-    that draws whole series (a kernel at one p), since neighbouring token counts err alike.
+    parameters: utilisations (1), startup (s), exponent (1), to four digits.
+    intervals: 95 %, from a bootstrap that draws whole series (a kernel at one p), since
+    neighbouring token counts err alike.
     fitted: errors where the law was fitted. predicted: errors by p where it was not.
     """
 
@@ -165,7 +167,8 @@ def _least_squares(law: Law, rows: pd.DataFrame, card: str, start=None) -> dict[
     def residuals(values):
         return law.time(flops, traffic, *roofs, **_named(law, values)) / time - 1
 
-    return _named(law, least_squares(residuals, guess, bounds=(low, high), xtol=TOLERANCE, ftol=TOLERANCE, gtol=TOLERANCE).x)
+    stop = dict.fromkeys(("xtol", "ftol", "gtol"), TOLERANCE)
+    return _named(law, least_squares(residuals, guess, bounds=(low, high), **stop).x)
 
 
 def _named(law: Law, values) -> dict[str, float]:
