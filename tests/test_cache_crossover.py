@@ -55,10 +55,12 @@ def test_brute_force_on_both_sides_of_both_limits(context, alpha):
     read = c.weight_time(8, LAYER["layer_parameters"], 2, 3350e9) + k.cache_time(
         8, batch, context, **HEADS, element_bytes=2, memory_bandwidth=3350e9
     )
-    star = c.crossover_batch(8, **LAYER, element_bytes=2, allreduces_per_layer=2,
-                             memory_bandwidth=3350e9, **network)
-    limit = k.context_limit(8, LLAMA.hidden, **HEADS, allreduces_per_layer=2,
-                            memory_bandwidth=3350e9, beta=450e9)
+    star = c.crossover_batch(
+        8, **LAYER, element_bytes=2, allreduces_per_layer=2, memory_bandwidth=3350e9, **network
+    )
+    limit = k.context_limit(
+        8, LLAMA.hidden, **HEADS, allreduces_per_layer=2, memory_bandwidth=3350e9, beta=450e9
+    )
     assert limit == pytest.approx(14 * 3350 / 450)
     if context < limit:
         leads = batch > k.crossover_batch_with_cache(star, context, limit)

@@ -47,8 +47,13 @@ def test_no_crossover_from_the_latency_limit_on(degree, beta):
     limit = c.latency_limit(degree, LLAMA["layer_parameters"], 2, 2, 3350e9)
     for factor, sign in [(0.99, 1), (1.01, -1)]:
         batch = c.crossover_batch(
-            degree, **LLAMA, element_bytes=2, allreduces_per_layer=2, **H100,
-            alpha=factor * limit, beta=beta,
+            degree,
+            **LLAMA,
+            element_bytes=2,
+            allreduces_per_layer=2,
+            **H100,
+            alpha=factor * limit,
+            beta=beta,
         )
         assert batch * sign > 0
 
@@ -120,8 +125,13 @@ def test_one_rank_has_no_latency_limit():
 )
 def test_bad_input_names_its_field(changed, field):
     good = {
-        "p": 2, **LLAMA, "element_bytes": 2, "allreduces_per_layer": 2, **H100,
-        "alpha": 0, "beta": 25e9,
+        "p": 2,
+        **LLAMA,
+        "element_bytes": 2,
+        "allreduces_per_layer": 2,
+        **H100,
+        "alpha": 0,
+        "beta": 25e9,
     }
     with pytest.raises(ValueError, match=f"^{field} must"):
         c.crossover_batch(**good | changed)

@@ -43,9 +43,7 @@ def test_the_roofs_meet_at_the_ridge(peak, bandwidth):
 @given(work, work, rates, rates)
 def test_the_norm_law_ends_in_the_two_roofs(flops, traffic, peak, bandwidth):
     smooth = rooflines.norm_kernel_time(flops, traffic, peak, bandwidth, 0, 1)
-    assert smooth == pytest.approx(
-        rooflines.smooth_kernel_time(flops, traffic, peak, bandwidth, 0)
-    )
+    assert smooth == pytest.approx(rooflines.smooth_kernel_time(flops, traffic, peak, bandwidth, 0))
     between = rooflines.norm_kernel_time(flops, traffic, peak, bandwidth, 0, 2)
     hard = rooflines.ideal_time(flops, traffic, peak, bandwidth)
     assert hard * (1 - 1e-12) <= between <= smooth * (1 + 1e-12)
@@ -62,9 +60,12 @@ def test_a_memory_bound_kernel_is_a_message():
     traffic, startup, rate = symbols("traffic startup memory_bandwidth")
     flops, peak = symbols("flops peak")
     kernel = rooflines.smooth_kernel_time(flops, traffic, peak, rate, startup)
-    assert sympy.simplify(
-        sympy.limit(kernel, peak, sympy.oo) - collectives.hockney_time(traffic, startup, rate)
-    ) == 0
+    assert (
+        sympy.simplify(
+            sympy.limit(kernel, peak, sympy.oo) - collectives.hockney_time(traffic, startup, rate)
+        )
+        == 0
+    )
     assert rooflines.half_traffic(startup, rate) == collectives.half_bandwidth_message(
         startup, rate
     )

@@ -23,9 +23,7 @@ def weight_time(p, layer_parameters, element_bytes, memory_bandwidth):
 
 
 @equation("eq-layer-communication", symbol="layer_communication_time")
-def layer_communication_time(
-    p, batch, hidden, element_bytes, allreduces_per_layer, alpha, beta
-):
+def layer_communication_time(p, batch, hidden, element_bytes, allreduces_per_layer, alpha, beta):
     """Time n [alpha + 2(p-1) B d b/(p beta)] of one layer's all-reduces in decode.
 
     p: degree. batch: B. hidden: d. element_bytes: B. allreduces_per_layer: n, 2 for Megatron.

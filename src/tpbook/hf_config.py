@@ -32,6 +32,7 @@ REVEALING = {
     "text_config": MULTIMODAL,
 }
 
+
 def from_config(source: str | Path | dict) -> Model:
     """The geometry of a decoder from a Hugging Face config.json.
 

@@ -45,7 +45,9 @@ NOTATION: dict[str, Row] = {
     "kernel_time": Row(r"T_{\mathrm{kernel}}", "time of one kernel", "s"),
     "ideal_time": Row(r"T_{\mathrm{ideal}}", "roofline time at full utilisation", "s"),
     "ridge_intensity": Row(r"I^{*}", "ridge: intensity where the two roofs meet", "FLOP/B"),
-    "ridge_batch": Row(r"B_{\mathrm{ridge}}", "batch at which a decode GEMM reaches the ridge", "1"),
+    "ridge_batch": Row(
+        r"B_{\mathrm{ridge}}", "batch at which a decode GEMM reaches the ridge", "1"
+    ),
     "half_traffic": Row(r"Q_{1/2}", "bytes at which a kernel reaches half the bandwidth", "B"),
     # Collectives
     "message": Row("M", "bytes of the buffer that each rank contributes to a collective", "B"),
@@ -58,7 +60,9 @@ NOTATION: dict[str, Row] = {
         r"T_{\mathrm{RS}}", "time of one reduce-scatter or one all-gather", "s"
     ),
     "bandwidth": Row(r"\mathrm{BW}", "bytes of message per second", "B/s"),
-    "bus_bandwidth": Row(r"\mathrm{BW}_{\mathrm{bus}}", "ring traffic of one rank per second", "B/s"),
+    "bus_bandwidth": Row(
+        r"\mathrm{BW}_{\mathrm{bus}}", "ring traffic of one rank per second", "B/s"
+    ),
     "half_message": Row(r"n_{1/2}", "message at which half the bandwidth is reached", "B"),
     "rank_traffic": Row("W", "bytes that one rank sends in one collective", "B"),
     # Scaling

@@ -145,9 +145,7 @@ def build(checkout: Path, output: Path) -> None:
         *splitwise(load(checkout, "splitwise")),
     ]
     write_lines(output / "published" / "speedups.csv", COLUMNS, lines)
-    write_lines(
-        output / "published" / "duplicates.csv", DUPLICATE_COLUMNS, duplicates(bench_table)
-    )
+    write_lines(output / "published" / "duplicates.csv", DUPLICATE_COLUMNS, duplicates(bench_table))
 
 
 if __name__ == "__main__":
