@@ -24,10 +24,22 @@ def test_bad_values_are_refused_by_name(check, bad):
             check(beta=value)
 
 
-@pytest.mark.parametrize("value", ["fast", None, [1, "x"]])
+@pytest.mark.parametrize(
+    "value",
+    ["fast", "3", b"3", ["1", "2"], None, [1, None], [1, "x"], True, np.True_, [True], 1j]
+    + [np.array(["3"], dtype=object), [sympy.Symbol("a"), 2], sympy.zoo],
+    ids=repr,
+)
 def test_what_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="^alpha must be a number"):
         checks.positive(alpha=value)
+
+
+@pytest.mark.parametrize("value", [sympy.Integer(-1), sympy.Rational(-1, 2), sympy.nan, -sympy.oo])
+def test_an_expression_without_symbols_is_judged_as_a_number(value):
+    with pytest.raises(ValueError, match="^alpha must be zero or positive"):
+        checks.nonnegative(alpha=value)
+    checks.positive(alpha=sympy.sqrt(2), beta=sympy.oo)
 
 
 def test_good_values_and_symbols_pass():

@@ -52,12 +52,11 @@ def number(**values) -> None:
 
 
 def _check(name, value, holds, rule) -> None:
-    if is_symbolic(value):
+    # An expression without symbols, such as Integer(-1), is a number like any other.
+    if is_symbolic(value) and value.free_symbols:
         return
     try:
-        numbers = np.asarray(value, dtype=float)
-        if value is None:  # NumPy would read it as NaN
-            raise TypeError
+        numbers = _numbers(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {value!r}") from None
     # A comparison with NaN is False, so NaN fails every rule.
@@ -65,3 +64,15 @@ def _check(name, value, holds, rule) -> None:
     if bad.any():
         first = float(numbers[bad].flat[0]) if numbers.ndim else float(numbers)
         raise ValueError(f"{name} {rule}, got {first:g}")
+
+
+def _numbers(value) -> np.ndarray:
+    """The value as floats; TypeError for what NumPy would make one of: None, "3", True, 1j."""
+    raw = np.asarray(value)
+    if raw.dtype == object:
+        plain = not any(isinstance(item, str | bytes | bool | complex | None) for item in raw.flat)
+    else:
+        plain = raw.dtype.kind in "iuf"
+    if not plain:
+        raise TypeError
+    return raw.astype(float)
