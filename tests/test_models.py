@@ -344,6 +344,55 @@ def test_variants_that_the_fields_cannot_describe_are_refused(name, change, why)
         from_config(PUBLISHED[name][0] | change)
 
 
+@pytest.mark.parametrize("value", ["4096", 4096.0, -1, True, [1]])
+def test_a_malformed_window_is_refused(value):
+    with pytest.raises(ValueError, match="^config: field 'sliding_window' must be a positive"):
+        models.from_config(LLAMA | {"sliding_window": value})
+
+
+def test_a_window_of_zero_is_none():
+    assert models.from_config(LLAMA | {"sliding_window": 0}).sliding_window is None
+
+
+@pytest.mark.parametrize("kind", [3, [], {}])
+def test_a_model_type_that_is_no_text_is_refused(kind):
+    with pytest.raises(ValueError, match="^config: field 'model_type' must be text"):
+        models.from_config(LLAMA | {"model_type": kind})
+
+
+@pytest.mark.parametrize("source", [None, 3, []])
+def test_what_is_neither_path_nor_dict_is_refused(source):
+    with pytest.raises(ValueError, match="^source must be a path or a dict"):
+        models.from_config(source)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 100_000, "", "\ufeff{}", "{"])
+def test_a_file_that_json_cannot_read_gets_one_line(tmp_path, content):
+    file = tmp_path / "config.json"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"config\.json: is not JSON") as caught:
+        models.from_config(file)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sliding_window": "4096"},
+        {"sliding_window": 0},
+        {"positions": -1},
+        {"layer_norms": 0},
+        {"allreduces_per_layer": 3},
+        {"tie_embeddings": "yes"},
+        {"gated_mlp": 1},
+    ],
+)
+def test_a_model_refuses_malformed_options(change):
+    (name,) = change
+    with pytest.raises(ValueError, match=f"^llama-2-7b: {name} must be"):
+        replace(models.model("llama-2-7b"), **change)
+
+
 def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be read"):
         from_config(tmp_path / "config.json")

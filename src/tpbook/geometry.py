@@ -1,6 +1,6 @@
 """The geometry of a decoder-only transformer: the sizes that all counts follow from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 COUNTS = "hidden intermediate layers heads kv_heads head_dim vocab".split()
 
@@ -19,8 +19,8 @@ class Model:
     allreduces_per_layer: 2, or 1 where attention and MLP run side by side and are summed once.
     sliding_window: the most tokens that attention looks back, None for all.
 
-    Raises ValueError on a size that is not a positive integer and on heads that kv_heads does
-    not divide.
+    Raises ValueError on a size that is not a positive integer (positions may be zero, the window
+    None), on a flag that is not true or false and on heads that kv_heads does not divide.
     """
 
     id: str
@@ -45,10 +45,21 @@ class Model:
     sliding_window: int | None = None
 
     def __post_init__(self):
-        for name in COUNTS:
+        sizes = [*COUNTS, "layer_norms", "allreduces_per_layer"]
+        sizes += ["positions"] * (self.positions != 0)
+        sizes += ["sliding_window"] * (self.sliding_window is not None)
+        for name in sizes:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{self.id}: {name} must be a positive integer, got {value!r}")
+        for field in fields(self):
+            if field.type is bool and not isinstance(getattr(self, field.name), bool):
+                value = getattr(self, field.name)
+                raise ValueError(f"{self.id}: {field.name} must be true or false, got {value!r}")
+        if self.allreduces_per_layer > 2:
+            raise ValueError(
+                f"{self.id}: allreduces_per_layer must be 1 or 2, got {self.allreduces_per_layer}"
+            )
         if self.heads % self.kv_heads:
             raise ValueError(
                 f"{self.id}: kv_heads {self.kv_heads} does not divide heads {self.heads}"

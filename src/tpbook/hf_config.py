@@ -43,6 +43,8 @@ def from_config(source: str | Path | dict) -> Model:
     config, where, id = _load(source)
     read = Fields(config, where)
     kind = read("model_type")
+    if not isinstance(kind, str):
+        raise ValueError(f"{where}: field 'model_type' must be text, got {kind!r}")
     reason = REFUSED.get(kind) or next(
         (why for name, why in REVEALING.items() if config.get(name)), None
     )
@@ -54,19 +56,23 @@ def from_config(source: str | Path | dict) -> Model:
     try:
         return Model(id=id, **FAMILIES[kind](read))
     except ValueError as error:
-        # Model's own message begins with the id; the file says more.
-        raise ValueError(f"{where}: {str(error).removeprefix(f'{id}: ')}") from None
+        # Model's own message begins with the id; the file says more, and a field's has it already.
+        reason = str(error).removeprefix(f"{where}: ").removeprefix(f"{id}: ")
+        raise ValueError(f"{where}: {reason}") from None
 
 
 def _load(source) -> tuple[dict, str, str]:
     if isinstance(source, dict):
-        return source, "config", source.get("_name_or_path") or source.get("model_type", "config")
+        name = source.get("_name_or_path") or source.get("model_type", "config")
+        return source, "config", str(name)
+    if not isinstance(source, str | Path):
+        raise ValueError(f"source must be a path or a dict, got {source!r}")
     path = Path(source)
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is not JSON ({error})") from None
     if not isinstance(config, dict):
         raise ValueError(f"{path}: must hold a JSON object, got {type(config).__name__}")

@@ -51,7 +51,6 @@ class Fields:
 def _common(read, kv_heads=REQUIRED, tied=False) -> dict:
     hidden, heads = read.size("hidden_size"), read.size("num_attention_heads")
     default = heads if kv_heads == "heads" else kv_heads
-    window = read("sliding_window", 0) if read.flag("use_sliding_window", True) else 0
     return dict(
         hidden=hidden,
         intermediate=read.size("intermediate_size"),
@@ -61,8 +60,15 @@ def _common(read, kv_heads=REQUIRED, tied=False) -> dict:
         head_dim=read.head_dim(hidden, heads),
         vocab=read.size("vocab_size"),
         tie_embeddings=read.flag("tie_word_embeddings", tied),
-        sliding_window=window or None,
+        sliding_window=_window(read),
     )
+
+
+def _window(read) -> int | None:
+    # Null and 0 both mean that attention looks back without a limit.
+    if not read.flag("use_sliding_window", True) or read("sliding_window", 0) == 0:
+        return None
+    return read.size("sliding_window")
 
 
 def _llama(read) -> dict:
@@ -178,6 +184,8 @@ def _falcon(read) -> dict:
     if new:
         kv_heads = read.size("num_kv_heads", heads)
         norms = read.size("num_ln_in_parallel_attn", 2)
+        if norms > 2:
+            read.refuse("num_ln_in_parallel_attn", norms, "a layer has one norm or two")
     else:
         kv_heads = 1 if read.flag("multi_query", True) else heads
         norms = 1 if parallel else 2
