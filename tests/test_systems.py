@@ -159,6 +159,39 @@ def test_wrong_entries_of_the_description_are_refused(folder):
         load_system(folder)
 
 
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({"methods": ["nccl"]}, "methods must be a mapping, got"),
+        ({"methods": {"nccl-kernel-graph": "min"}}, "must hold fields such as 'statistic'"),
+        ({"fabric": "bridge"}, "must hold fields such as 'kind', got 'bridge'"),
+        ({"known_limits": "none"}, "known_limits must be a list, got 'none'"),
+        ({"composed": "no"}, "composed must be true or false, got 'no'"),
+        ({"title": 3}, "title must be text, got 3"),
+        ({"model": 7}, "model must be text or null, got 7"),
+        ({"device_count": 4.5}, "device_count: must be whole, got 4.5"),
+        ({"accelerator": ["a40"]}, r"accelerator in mine/system.yml: \['a40'\]"),
+    ],
+)
+def test_entries_of_another_kind_are_refused(folder, change, error):
+    edit(folder, **change)
+    with pytest.raises(ValueError, match=error):
+        load_system(folder)
+
+
+def test_rows_longer_than_the_header_are_refused_instead_of_shifted(folder):
+    (folder / "allreduce.csv").write_text(HEADER + "2,1024,5e-06,median,5,nccl-kernel-graph,9\n")
+    with pytest.raises(ValueError, match="mine/allreduce.csv: rows have more fields"):
+        load_system(folder)
+
+
+@pytest.mark.parametrize("name", ["system.yml", "allreduce.csv"])
+def test_bytes_that_are_no_text_are_refused(folder, name):
+    (folder / name).write_bytes(b"p\xff,q\n")
+    with pytest.raises(ValueError, match=f"{name} is not (YAML|a CSV table)"):
+        load_system(folder)
+
+
 def test_unknown_systems_methods_and_degrees_are_refused():
     with pytest.raises(ValueError, match="no system or folder 'quad-a41'; known systems: octo"):
         load_system("quad-a41")

@@ -10,7 +10,9 @@ def read_table(path: Path) -> dict:
     """The mapping in a YAML file; raises ValueError when the file holds anything else."""
     try:
         table = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path.name} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(table, dict):
         raise ValueError(f"{path.name} must hold a mapping, got {type(table).__name__}")
@@ -19,16 +21,28 @@ def read_table(path: Path) -> dict:
 
 def lookup(table: dict, id: str, kind: str):
     """The entry of an id; raises ValueError that lists the known ids."""
-    if id not in table:
+    if not isinstance(id, str) or id not in table:
         raise ValueError(f"unknown {kind} {id!r}; known: {', '.join(table)}")
     return table[id]
 
 
 def field(entry: dict, name: str, where: str):
     """The entry's value of a field; where says the file and entry for the error line."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{where}: must hold fields such as {name!r}, got {entry!r}")
     if name not in entry:
         raise ValueError(f"{where}: field {name!r} is missing")
     return entry[name]
+
+
+def typed_field(entry: dict, name: str, kind, where: str):
+    """A field that must hold text, a truth value, a list or a mapping (kind: str, bool, ...)."""
+    value = field(entry, name, where)
+    if not isinstance(value, kind):
+        names = {str: "text", bool: "true or false", list: "a list", dict: "a mapping"}
+        allowed = names.get(kind, "text or null")
+        raise ValueError(f"{where}: {name} must be {allowed}, got {value!r}")
+    return value
 
 
 def number(value, where: str) -> float:
@@ -44,3 +58,11 @@ def number(value, where: str) -> float:
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{where}: must be finite and positive, got {value}")
     return float(value)
+
+
+def count(value, where: str) -> int:
+    """A whole number above zero; where as in number. Nothing is rounded."""
+    found = number(value, where)
+    if found % 1:
+        raise ValueError(f"{where}: must be whole, got {value}")
+    return int(found)

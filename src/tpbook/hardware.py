@@ -7,7 +7,7 @@ headline counts both directions.
 from dataclasses import dataclass
 from functools import cache
 
-from tpbook.catalogue import field, lookup, number, read_table
+from tpbook.catalogue import count, field, lookup, number, read_table
 from tpbook.paths import data_path
 
 FILE = "hardware.yml"
@@ -156,6 +156,10 @@ def _one_of(entry: dict, name: str, allowed: tuple, where: str) -> str:
 def _fabric(id: str, entry: dict, where: str, title: str | None = None) -> Fabric:
     per_direction = _value(entry, where, sources())
     effective = field(entry, "effective", where)
+    value = basis = None
+    if effective is not None:
+        value = _value(effective, f"{where}.effective", sources())
+        basis = _one_of(effective, "basis", BASES, f"{where}.effective")
     record = entry.get("record_value")
     return Fabric(
         id=id,
@@ -163,13 +167,13 @@ def _fabric(id: str, entry: dict, where: str, title: str | None = None) -> Fabri
         kind=field(entry, "kind", where),
         topology=_one_of(entry, "topology", TOPOLOGIES, where),
         per_direction=per_direction,
-        links=int(number(field(entry, "links", where), f"{where}.links")),
+        links=count(field(entry, "links", where), f"{where}.links"),
         rate_per_link=number(field(entry, "rate_per_link", where), f"{where}.rate_per_link"),
         headline=number(field(entry, "headline", where), f"{where}.headline"),
         headline_raw=entry.get("headline_raw", False),
-        effective=effective and _value(effective, f"{where}.effective", sources()),
-        effective_basis=effective and _one_of(effective, "basis", BASES, f"{where}.effective"),
-        record_value=record and number(record, f"{where}.record_value"),
+        effective=value,
+        effective_basis=basis,
+        record_value=None if record is None else number(record, f"{where}.record_value"),
         note=entry.get("note", ""),
     )
 
@@ -186,6 +190,8 @@ def _accelerator(id: str, entry: dict) -> Accelerator:
         id=id,
         title=title,
         network=_fabric(id, field(entry, "network", where), f"{where}.network", title),
-        pcie_generation=pcie and int(_value(pcie, f"{where}.pcie", sources())),
+        pcie_generation=None
+        if pcie is None
+        else count(_value(pcie, f"{where}.pcie", sources()), f"{where}.pcie.value"),
         **read,
     )

@@ -19,6 +19,7 @@ STATISTICS = ("min", "median", "mean", "max")
 PHASES = ("prefill", "decode", "mixed")
 CATEGORIES = ("weight_gemm", "attention", "communication", "kv_copy", "other")
 STATUSES = ("stated", "measured", "inferred", "assumed")
+KINDS = {"title": str, "model": str | None, "dtype": str, "software": dict, "composed": bool}
 
 ALLREDUCE = (
     Column("p", low=2, whole=True),
@@ -116,7 +117,7 @@ def load_system(id_or_path: str | Path) -> System:
         raise ValueError(f"{where} is missing: describe the system there")
     entry = catalogue.read_table(folder / "system.yml")
     fabric = catalogue.field(entry, "fabric", where)
-    methods = _methods(catalogue.field(entry, "methods", where), where)
+    methods = _methods(catalogue.typed_field(entry, "methods", dict, where), where)
     card = catalogue.field(entry, "accelerator", where)
     catalogue.lookup(accelerators(), card, f"accelerator in {where}:")
     allreduce = read_csv(folder / "allreduce.csv", ALLREDUCE)
@@ -132,14 +133,13 @@ def load_system(id_or_path: str | Path) -> System:
         methods=methods,
         allreduce=allreduce,
         steps=read_csv(steps, STEPS) if steps.is_file() else None,
-        **{name: catalogue.field(entry, name, where) for name in ("title", "model", "dtype")},
-        **{name: catalogue.field(entry, name, where) for name in ("software", "composed")},
+        **{name: catalogue.typed_field(entry, name, kind, where) for name, kind in KINDS.items()},
         **{
-            name: int(catalogue.number(catalogue.field(entry, name, where), f"{where}: {name}"))
+            name: catalogue.count(catalogue.field(entry, name, where), f"{where}: {name}")
             for name in ("device_count", "machine_device_count")
         },
         **{
-            name: tuple(catalogue.field(entry, name, where))
+            name: tuple(catalogue.typed_field(entry, name, list, where))
             for name in ("dropped", "known_limits", "sources")
         },
     )

@@ -32,8 +32,15 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
         raise ValueError(f"{where} is missing: add it with the columns {_names(columns)}")
     try:
         table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{where} is not a CSV table: {error}") from None
+    except OSError as error:
+        raise ValueError(f"{where} cannot be read ({error.strerror})") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{where} is not a CSV table: {' '.join(str(error).split())}") from None
+    if not isinstance(table.index, pd.RangeIndex):
+        # Pandas would take the first field of each row for its name and shift the others.
+        raise ValueError(
+            f"{where}: rows have more fields than the header; the columns are {_names(columns)}"
+        )
     for column in columns:
         if column.name not in table:
             raise ValueError(
