@@ -9,7 +9,7 @@ from tpbook.book.lint import findings, main
 from tpbook.book.prose import bare_numbers
 
 PAGES = sorted((REPOSITORY / "book").glob("*.ipynb")) + sorted((REPOSITORY / "book").glob("*.md"))
-FIGURE_CELL, IMPORT_CELL = 6, 1
+FIGURE_CELL, IMPORT_CELL, SAYING_CELL = 6, 1, 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -31,6 +31,15 @@ def stream(name, text):
 
 def error():
     return {"output_type": "error", "ename": "KeyError", "evalue": "x", "traceback": []}
+
+
+def renamed(cell):
+    said = next(output for output in cell["outputs"] if "scrapbook" in output["metadata"])
+    said["metadata"]["scrapbook"]["name"] = "other"
+
+
+def foreign_kind(kind):
+    return lambda cell: output(cell)["data"].update({kind: "AAAA"})
 
 
 def glued(cell):
@@ -67,6 +76,16 @@ FAULTS = {
     "without fingerprint": (
         FIGURE_CELL,
         lambda cell: output(cell)["data"].update({"text/plain": ["<Figure size 780x510>"]}),
+    ),
+    "image/jpeg is not compared": (FIGURE_CELL, foreign_kind("image/jpeg")),
+    "widget-view+json is not compared": (
+        FIGURE_CELL,
+        foreign_kind("application/vnd.jupyter.widget-view+json"),
+    ),
+    "number glued as 'other'": (SAYING_CELL, renamed),
+    "nbval-ignore-output keeps": (
+        IMPORT_CELL,
+        lambda cell: cell["source"].append("\nx = 1\f# NBVAL_IGNORE_OUTPUT"),
     ),
     "shown twice": (FIGURE_CELL, lambda cell: cell["outputs"].append(output(cell))),
     "alternative text": (FIGURE_CELL, lambda cell: cell["metadata"]["mystnb"].pop("image")),
@@ -119,7 +138,11 @@ def test_the_command_line(tmp_path, capsys):
         "```python\nx = 3318\n```",
         "```{bibliography}\n:filter: 3\n```",
         "```{code-block} python\nx = 3318\n```",
-        ":::{prf:theorem} The ring 2\n:label: thm-2\nWords.\n:::",
+        ":::{prf:theorem} The ring\n:label: thm-2\nWords.\n:::",
+        ":::{figure} ring-2.png\n:name: fig-2\n:::",
+        "````{note}\n```{code} python\nx = 12\n```\nWords.\n````",
+        "{ref}`the ring <sec-2>`, {math}`p = 2`, `x[12]`, `p = 16`, `1`",
+        "$\\beta_{\\mathrm{A100}}$",
         "(sec-2-1)=\n## Heading",
         "% a comment of 12 words\n<!-- 3318 -->",
         '<span class="w-12">word</span>',
@@ -149,6 +172,17 @@ def test_digits_that_are_no_numbers_pass(source):
         ("## The 17 layers", ["17"]),
         ("[12 layers](x.md)", ["12"]),
         ("`a` 3 `b`", ["3"]),
+        ("```{note}\nWords.\n```\nIt is 34.\n```{note}\nMore.\n```", ["34"]),
+        ("```{admonition} 12 ms win\nWords.\n```", ["12"]),
+        (":::{table} All 12 points\n:name: tab-2\n\n:::", ["12"]),
+        (":::{figure} ring-2.png\n:alt: 12 ranks\n:::", ["12"]),
+        (":speed: 12 GB/s", ["12"]),
+        ("```{raw} html\n12 GB/s\n```", ["12"]),
+        ("{math}`T = 12.5`, {abbr}`13 ms`, {ref}`14 ms <sec-2>`", ["12.5", "13", "14"]),
+        ("`12.5 µs` and `≈ 43 %`", ["12.5", "43"]),
+        ("p <12 and q> 3", ["12", "3"]),
+        ("512B/s", ["512"]),
+        ("$T = 125\\,\\mathrm{ms}$ or $\\text{12 ms}$", ["125", "12"]),
         ("in 199 ms, of 1990 tokens, counterparts 12, A100/80", ["199", "1990", "12", "80"]),
     ],
 )

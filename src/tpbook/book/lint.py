@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from tpbook.book import canonical
+from tpbook.book.display import GLUE
 from tpbook.book.prose import bare_numbers
 
 BLIND_TAGS = {
@@ -25,6 +26,8 @@ VOLATILE = {
     "absolute path": r"(?<![\w:/.])/(?:home|Users|root|tmp|usr|opt|mnt|var|work|srv|private)/\w"
     r"|\b[A-Z]:\\\w",
 }
+# Kinds that nbval leaves out of its comparison, and that a page would show all the same.
+UNCOMPARED = {"image/jpeg", "application/vnd.jupyter.widget-view+json"}
 RUN = "run python -m tpbook.book.execute on the file"
 
 
@@ -61,8 +64,9 @@ def _prose(source: str):
 
 def _code(cell, pictures: set):
     tags = {str(tag).lower().replace("_", "-") for tag in cell.metadata.get("tags", [])}
-    for comment in re.findall(r"^\s*#+\s*(\w+)\s*$", cell.source, flags=re.MULTILINE):
-        tags.add(comment.lower().replace("_", "-"))
+    # Lines as nbval splits them: str.splitlines knows more line ends than a regular expression.
+    comments = (line.strip() for line in cell.source.splitlines())
+    tags |= {c.strip("# \t").lower().replace("_", "-") for c in comments if c.startswith("#")}
     for tag in sorted(tags & BLIND_TAGS):
         yield f"{tag} keeps the cell from being checked: remove it"
     lines = [line for line in cell.source.splitlines() if line.split("#")[0].strip()]
@@ -72,13 +76,13 @@ def _code(cell, pictures: set):
     yield from _prose(str(figure.get("caption", "")))
     for output in cell.outputs:
         yield from _output(output)
-        picture = output.get("data", {}).get("image/png")
-        if picture is not None:
-            if picture in pictures:
-                yield "the same figure is shown twice: leave it to the end of its cell"
-            pictures.add(picture)
-            if not cell.metadata.get("mystnb", {}).get("image", {}).get("alt"):
-                yield "figure without alternative text: set mystnb.image.alt in the cell's metadata"
+        data = output.get("data", {})
+        shown = {str(data[kind]) for kind in data if kind.startswith("image/")}
+        if shown & pictures:
+            yield "the same figure is shown twice: leave it to the end of its cell"
+        pictures |= shown
+        if shown and not cell.metadata.get("mystnb", {}).get("image", {}).get("alt"):
+            yield "figure without alternative text: set mystnb.image.alt in the cell's metadata"
 
 
 def _output(output):
@@ -96,6 +100,13 @@ def _output(output):
             yield "a glued figure is compared byte by byte: show it where its cell is"
         elif images and not str(data.get("text/plain", "")).startswith("figure"):
             yield "figure without fingerprint: call setup() in the first code cell"
+        for kind in data:
+            if kind in UNCOMPARED:
+                yield f"output of kind {kind} is not compared: show text or a PNG figure"
+        glued = output.get("metadata", {}).get("scrapbook")
+        told = {"name": data.get(GLUE + "text/x-name"), "mime_prefix": GLUE}
+        if glued and not images and glued != told:
+            yield f"number glued as {glued.get('name')!r} but said as {told['name']!r}: {RUN}"
         texts = [value for value in data.values() if isinstance(value, str)]
         texts = [text for text, kind in zip(texts, data) if "image/png" not in kind]
     for text in texts:
