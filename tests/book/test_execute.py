@@ -50,7 +50,7 @@ def test_a_run_in_the_chapters_folder_is_stored_in_canonical_form(tmp_path, caps
     assert raw["metadata"] == {"kernelspec": canonical.KERNEL, "language_info": canonical.LANGUAGE}
     assert all(cell["metadata"] == {} for cell in raw["cells"])
     assert json.loads(chapter.read_text())["cells"][2]["execution_count"] == 17
-    assert main(["--check", str(tmp_path / "out" / "c.ipynb")]) == 0
+    assert canonical.faults(tmp_path / "out" / "c.ipynb") == []
 
 
 def test_cell_ids_come_from_the_source_and_stay(tmp_path):
@@ -63,11 +63,11 @@ def test_cell_ids_come_from_the_source_and_stay(tmp_path):
 
 
 def test_a_failing_cell_is_one_line_and_changes_nothing(tmp_path, capsys):
-    chapter = write(tmp_path / "c.ipynb", "x = 1", markdown("text"), "x / 0", "print('after')")
+    chapter = write(tmp_path / "c.ipynb", "x = 1", markdown("text"), "raise IOError('a\\nb')", "print('after')")
     before = chapter.read_bytes()
     assert main([str(chapter)]) == 1
     message = capsys.readouterr().err.strip()
-    assert message == f"{chapter}: cell 2: ZeroDivisionError: division by zero"
+    assert message == f"{chapter}: cell 2: OSError: a b"
     assert chapter.read_bytes() == before
 
 
@@ -80,15 +80,14 @@ def test_a_failing_cell_is_one_line_and_changes_nothing(tmp_path, capsys):
         (lambda raw: raw["cells"][1]["metadata"].update(scrolled=True), "not in canonical form"),
     ],
 )
-def test_check_names_what_is_stale(tmp_path, capsys, change, fault):
+def test_faults_name_what_is_stale(tmp_path, change, fault):
     raw = json.loads(FIXTURE.read_text(encoding="utf-8"))
     change(raw)
     chapter = tmp_path / "c.ipynb"
     chapter.write_text(
         json.dumps(raw, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    assert main(["--check", str(chapter)]) == 1
-    assert capsys.readouterr().out == f"{chapter}: {fault}\n"
+    assert canonical.faults(chapter) == [fault]
 
 
 def test_what_is_no_notebook_is_refused(tmp_path, capsys):
@@ -97,8 +96,34 @@ def test_what_is_no_notebook_is_refused(tmp_path, capsys):
     old = tmp_path / "old.ipynb"
     old.write_text('{"nbformat": 3, "worksheets": []}')
     assert main([str(text)]) == 1 and "not a notebook" in capsys.readouterr().err
-    assert main(["--check", str(old)]) == 1 and "format 4" in capsys.readouterr().out
+    assert main([str(old)]) == 1 and "format 4" in capsys.readouterr().err
     assert main([str(tmp_path / "none.ipynb")]) == 2 and "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"nbformat": 4}',
+        b'{"nbformat": 4, "cells": {}}',
+        b'{"nbformat": 4, "cells": [3]}',
+        b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}',
+        b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [3]}]}',
+        b'{"nbformat": 4, "cells": [{"cell_type": "tale", "source": "", "metadata": {}}]}',
+        b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": "", "outputs": [{}]}]}',
+    ],
+    ids=lambda content: repr(content[-30:]),
+)
+def test_a_broken_notebook_is_one_line(tmp_path, capsys, content):
+    chapter = tmp_path / "c.ipynb"
+    chapter.write_bytes(content)
+    assert main([str(chapter)]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"{chapter}: not a notebook") and message.count("\n") == 1
+    assert canonical.faults(chapter) == [message.removeprefix(f"{chapter}: ").strip()]
 
 
 def test_in_place(tmp_path):

@@ -121,6 +121,10 @@ def test_the_command_line(tmp_path, capsys):
     assert main([str(FIXTURE)]) == 0 and capsys.readouterr().out == ""
     assert main([str(page)]) == 1 and "bare number '43'" in capsys.readouterr().out
     assert main([str(tmp_path / "none.md")]) == 2
+    page.write_bytes(b"\xff")
+    assert main([str(page)]) == 1 and "page.md: not UTF-8" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main([])  # nothing checked must not look like nothing found
 
 
 @pytest.mark.parametrize(

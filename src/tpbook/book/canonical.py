@@ -19,20 +19,27 @@ def read(path: str | Path):
 
     try:
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not a notebook: {error}") from None
     if not isinstance(raw, dict) or raw.get("nbformat") != 4:
         raise ValueError(f"{path}: not a notebook of format 4: save it again with Jupyter")
     raw["nbformat_minor"] = 5
     taken = set()
-    for cell in raw["cells"]:
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    for cell in _cells(raw, path):
+        source = "".join(cell["source"])
         identity, salt = cell.get("id"), 0
         while not identity or identity in taken:
             identity = hashlib.sha256(f"{salt}{source}".encode()).hexdigest()[:8]
             salt += 1
         cell["id"] = identity
         taken.add(identity)
+    raw.setdefault("metadata", {})
+    try:
+        # The notebook's own metadata are replaced by text(), so they may be anything.
+        nbformat.validate(raw | {"metadata": {}})
+    except nbformat.ValidationError as error:
+        reason = " ".join(str(error.message).split())[:100]
+        raise ValueError(f"{path}: not a notebook: {reason}: save it again with Jupyter") from None
     return nbformat.reads(json.dumps(raw), as_version=4)
 
 
@@ -78,6 +85,19 @@ def faults(path: str | Path) -> list[str]:
         return unexecuted
     stored = Path(path).read_text(encoding="utf-8")
     return [] if text(notebook) == stored else ["not in canonical form"]
+
+
+def _cells(raw: dict, path) -> list[dict]:
+    """The cells of a notebook's JSON, once each is known to hold a source."""
+    cells = raw.get("cells")
+    if not isinstance(cells, list):
+        raise ValueError(f"{path}: not a notebook: cells must be a list, got {cells!r}")
+    for index, cell in enumerate(cells):
+        source = cell.get("source") if isinstance(cell, dict) else None
+        lines = source if isinstance(source, list) else [source]
+        if not all(isinstance(line, str) for line in lines):
+            raise ValueError(f"{path}: not a notebook: cell {index} has no source")
+    return cells
 
 
 def _merged(outputs: list) -> list:

@@ -1,4 +1,4 @@
-"""Run chapters and store them in canonical form: python -m tpbook.book.execute [--check] FILES."""
+"""Run chapters and store them in canonical form: python -m tpbook.book.execute FILES."""
 
 import argparse
 import sys
@@ -36,7 +36,7 @@ def executed(path: str | Path) -> str:
             try:
                 client.execute_cell(cell, index)
             except CellExecutionError as error:
-                reason = f"{error.ename}: {error.evalue}"
+                reason = " ".join(f"{error.ename}: {error.evalue}".split())
             except CellTimeoutError:
                 reason = f"took longer than {TIMEOUT} s"
             except DeadKernelError:
@@ -48,20 +48,15 @@ def executed(path: str | Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line: executes the files, or with --check only says which are not in order."""
+    """Command line: executes the files; exit 1 at the first that fails, which stays as it was."""
     parser = argparse.ArgumentParser(prog="python -m tpbook.book.execute", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="chapters (.ipynb)")
-    parser.add_argument("--check", action="store_true", help="run nothing; list what is stale")
     parser.add_argument("--output", type=Path, metavar="DIR", help="store here, not in place")
     options = parser.parse_args(arguments)
     missing = [path for path in options.files if not path.is_file()]
     if missing:
         print(f"{missing[0]}: no such file", file=sys.stderr)
         return 2
-    if options.check:
-        found = [f"{path}: {fault}" for path in options.files for fault in canonical.faults(path)]
-        print("\n".join(found), end="\n" if found else "")
-        return 1 if found else 0
     for path in options.files:
         try:
             text = executed(path)

@@ -38,9 +38,13 @@ def findings(path: str | Path) -> list[str]:
     """
     path = Path(path)
     if path.suffix == ".md":
-        return [f"{path}: {fault}" for fault in _prose(path.read_text(encoding="utf-8"))]
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            return [f"{path}: not UTF-8 ({error}): save it again as UTF-8"]
+        return [f"{path}: {fault}" for fault in _prose(text)]
     faults = canonical.faults(path)
-    if faults and "cell" not in faults[0]:
+    if faults and not faults[0].startswith("cell "):
         faults = [f"cell -: {fault}" for fault in faults]
     found = [f"{path}: {fault}: {RUN}" for fault in faults]
     try:
@@ -119,7 +123,7 @@ def _output(output):
 def main(arguments: list[str] | None = None) -> int:
     """Command line: prints the findings; exit 1 when there are any."""
     parser = argparse.ArgumentParser(prog="python -m tpbook.book.lint", description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=".ipynb or .md")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=".ipynb or .md")
     options = parser.parse_args(arguments)
     found = []
     for path in options.files:
