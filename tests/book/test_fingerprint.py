@@ -4,6 +4,8 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnchoredText
 
 from tpbook.book.figures import STYLE
 from tpbook.book.fingerprint import fingerprint
@@ -114,6 +116,8 @@ def test_noise_beside_large_values_is_zero():
     [
         lambda ax: ax.set_xlabel("time"),
         lambda ax: ax.set_yscale("log"),
+        lambda ax: ax.invert_yaxis(),
+        lambda ax: ax.lines[0].set_drawstyle("steps-mid"),
         lambda ax: ax.set_title("title", loc="left"),
         lambda ax: ax.text(1, 2, "a word"),
         lambda ax: ax.legend(),
@@ -132,6 +136,30 @@ def test_words_and_scales_show(change):
     before = fingerprint(figure)
     change(ax)
     assert fingerprint(figure) != before
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: ax.table([["1"]]),
+        lambda ax: ax.quiver([1], [1], [1], [2]),
+        lambda ax: ax.add_artist(AnchoredText("1", "upper left")),
+        lambda ax: ax.figure.add_artist(Line2D([0, 1], [0, 1])),
+    ],
+    ids=["table", "arrows", "anchored text", "line beside the axes"],
+)
+def test_what_it_does_not_read_is_refused(draw):
+    figure = Figure()
+    draw(figure.subplots())
+    with pytest.raises(ValueError, match="^a figure's fingerprint does not read"):
+        fingerprint(figure)
+
+
+def test_the_side_of_a_step_shows():
+    before, after = (
+        drawn(lambda ax, x, y: ax.step(x, y, where=where)) for where in ("pre", "post")
+    )
+    assert before != after
 
 
 def test_categories_and_missing_values():

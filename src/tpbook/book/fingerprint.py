@@ -17,7 +17,9 @@ def fingerprint(figure) -> str:
 
     figure: matplotlib Figure; pyplot is not needed. Values below 1e-9 of the largest in their
     series count as zero, so that rounding noise does not show.
+    Raises ValueError for a part whose data it does not read, such as a table drawn in axes.
     """
+    _refuse_unread(figure)
     lines = ["figure" + _quoted(figure.get_suptitle())]
     lines += [f"  text{_quoted(text.get_text())}" for text in _free_texts(figure)]
     lines += _legends(figure.legends)
@@ -38,6 +40,18 @@ def install() -> None:
         formatter.for_type(Figure, lambda figure, printer, cycle: printer.text(fingerprint(figure)))
 
 
+def _refuse_unread(figure) -> None:
+    unread = [*figure.artists, *figure.lines, *figure.patches, *figure.images]
+    for axes in _all_axes(figure):
+        unread += [*axes.artists, *axes.tables]
+        unread += [each for each in axes.collections if hasattr(each, "set_UVC")]
+    for artist in unread:
+        raise ValueError(
+            f"a figure's fingerprint does not read {_kind(artist)}: "
+            "draw it with lines, collections, patches or text in axes"
+        )
+
+
 def _all_axes(figure):
     for axes in figure.axes:
         yield axes
@@ -53,6 +67,9 @@ def _axis(axis) -> str:
     from matplotlib.ticker import FixedLocator
 
     parts = [repr(axis.label.get_text()), axis.get_scale()]
+    # An image turns its axis by itself, and its extent says so.
+    if axis.get_inverted() and not axis.axes.images:
+        parts.append("inverted")
     categories = getattr(axis.get_units(), "_mapping", None)
     if categories:
         parts.append("of " + ", ".join(categories))
@@ -93,7 +110,13 @@ def _legends(legends) -> list[str]:
 def _line_columns(line) -> dict:
     if hasattr(line, "get_slope"):
         return {"through": line.get_xy1(), "slope": line.get_slope() or line.get_xy2()}
-    return {"x": line.get_xdata(orig=False), "y": line.get_ydata(orig=False)}
+    columns = {"x": line.get_xdata(orig=False), "y": line.get_ydata(orig=False)}
+    if line.get_drawstyle() != "default":
+        # Which side of a point its step lies on is data too: the corners of the drawn path.
+        from matplotlib.cbook import STEP_LOOKUP_MAP
+
+        columns = dict(zip("xy", STEP_LOOKUP_MAP[line.get_drawstyle()](*columns.values())))
+    return columns
 
 
 def _collection_columns(collection) -> dict:
