@@ -31,12 +31,12 @@ def setup() -> None:
     use_house_style()
 
 
-def show(function, label: str | None = None, lhs=None, **substitutions) -> None:
+def show(function, label: str | None = None, **substitutions) -> None:
     """Show the equation that a function of the package computes.
 
     function: registered by @equation. label: as for show_latex; by default the function's own
-    label, unless something is substituted (then none). lhs: replaces the left-hand side, as
-    LaTeX or SymPy. substitutions: values or expressions for some arguments, by name.
+    label, unless something is substituted (then none). substitutions: values or expressions for
+    some arguments, by name.
 
     Raises ValueError when the function is no labelled equation.
     """
@@ -45,10 +45,7 @@ def show(function, label: str | None = None, lhs=None, **substitutions) -> None:
         raise ValueError(f"{name} is no labelled equation: decorate it with @equation")
     if label is None and not substitutions:
         label = function.label
-    formula = function.symbolic(**substitutions)
-    if lhs is not None:
-        formula = f"{_latex(lhs)} = {_latex(formula.rhs)}"
-    show_latex(formula, label)
+    show_latex(function.symbolic(**substitutions), label)
 
 
 def show_latex(formula, label: str | None = None) -> None:
