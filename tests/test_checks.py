@@ -49,3 +49,10 @@ def test_good_values_and_symbols_pass():
     checks.several(p=2)
     checks.below_one(rho=-3)
     checks.fraction(f=[0, 1])
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), float("inf"), [1, 2.5]])
+def test_parts_of_a_whole_are_refused(value):
+    with pytest.raises(ValueError, match="^batch must be whole"):
+        checks.whole(batch=value)
+    checks.whole(batch=[1.0, 2], p=sympy.Symbol("p"))

@@ -109,3 +109,8 @@ def test_bus_bandwidth_undoes_the_ring():
 def test_bad_input_names_its_field(arguments, field):
     with pytest.raises(ValueError, match=f"^{field} must"):
         c.ring_allreduce_time(*arguments)
+
+
+def test_two_shots_name_the_latency_as_it_was_given():
+    with pytest.raises(ValueError, match="^alpha must .*, got -1$"):
+        c.two_shot_allreduce_time(2, 1, -1, 1)

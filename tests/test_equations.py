@@ -110,3 +110,22 @@ def test_an_unknown_argument_is_refused():
 
 def test_symbolic_equation_keeps_its_left_side():
     assert symbolic(EQUATIONS["eq-amdahl"]).lhs == sympy.Symbol("S", positive=True)
+
+
+ARGUMENTS = [
+    (function, name)
+    for function in EQUATIONS.values()
+    for name in inspect.signature(function).parameters
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), ARGUMENTS, ids=[f"{f.__name__}-{name}" for f, name in ARGUMENTS]
+)
+def test_every_argument_of_every_equation_refuses_what_is_no_number(function, name):
+    good = sample(function)
+    assert np.isfinite(function(**good))
+    for bad in (float("nan"), "3", True, None):
+        with pytest.raises(ValueError, match=rf"\b{name}\b.* must .*, got ") as caught:
+            function(**good | {name: bad})
+        assert "\n" not in str(caught.value)

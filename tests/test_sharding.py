@@ -127,3 +127,9 @@ def test_a_degree_that_is_no_count_is_refused(p):
 def test_element_bytes_must_be_positive():
     with pytest.raises(ValueError, match="element_bytes must be positive"):
         weight_bytes(model("llama-2-7b"), 2, 0)
+
+
+@pytest.mark.parametrize("p", [float("inf"), [2, 4], "2", True])
+def test_a_degree_that_is_no_single_number_is_refused(p):
+    with pytest.raises(ValueError, match="^p must be"):
+        shard(model("llama-2-7b"), p)

@@ -39,3 +39,8 @@ def test_the_host_is_shared_by_nobody_else():
 def test_one_device_has_no_network():
     with pytest.raises(ValueError, match="^p must be above 1"):
         line_rate(accelerator("h100-sxm").network, 1)
+
+
+def test_a_fraction_of_a_device_is_refused():
+    with pytest.raises(ValueError, match="^p must be whole, got 2.5"):
+        line_rate(accelerator("a100-80gb-sxm4").network, 2.5)

@@ -27,6 +27,12 @@ def degree(**values) -> None:
         _check(name, value, lambda x: x >= 1, "must be at least 1")
 
 
+def whole(**values) -> None:
+    """Raise ValueError unless every value is a whole number, of any type that holds one."""
+    for name, value in values.items():
+        _check(name, value, lambda x: np.mod(x, 1) == 0, "must be whole")
+
+
 def several(**values) -> None:
     """Raise ValueError unless every value is a degree above one, so that ranks communicate."""
     for name, value in values.items():
@@ -60,7 +66,8 @@ def _check(name, value, holds, rule) -> None:
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {value!r}") from None
     # A comparison with NaN is False, so NaN fails every rule.
-    bad = ~np.asarray(holds(numbers))
+    with np.errstate(invalid="ignore"):
+        bad = ~np.asarray(holds(numbers))
     if bad.any():
         first = float(numbers[bad].flat[0]) if numbers.ndim else float(numbers)
         raise ValueError(f"{name} {rule}, got {first:g}")

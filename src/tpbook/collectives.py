@@ -67,6 +67,7 @@ def ring_allreduce_time(p, message, alpha, beta):
     Raises ValueError for p < 1, a negative size or latency, a bandwidth that is not positive.
     """
     _check(message, beta, alpha=alpha)
+    checks.degree(p=p)
     return where_parallel(p, alpha) + ring_traffic(p, message) / beta
 
 
@@ -124,6 +125,7 @@ def two_shot_allreduce_time(p, message, alpha, beta):
     p: degree. message: B. alpha: s per shot. beta: B/s per direction of one rank.
     Raises ValueError as ring_allreduce_time.
     """
+    checks.nonnegative(alpha=alpha)  # here, so that the message shows it undoubled
     return ring_allreduce_time(p, message, 2 * alpha, beta)
 
 

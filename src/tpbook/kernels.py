@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tpbook.checks import nonnegative, positive
+from tpbook.checks import nonnegative, positive, whole
 from tpbook.geometry import Model
 from tpbook.intensity import attention_bytes, attention_flops, gemm_bytes, gemm_flops
 from tpbook.sharding import rank_model
@@ -116,9 +116,7 @@ def kernels(
 def _check(model: Model, batch, tokens, context) -> None:
     positive(batch=batch, tokens=tokens)
     nonnegative(context=context)
-    for name, value in dict(batch=batch, tokens=tokens, context=context).items():
-        if not is_symbolic(value) and np.any(np.asarray(value) % 1 != 0):
-            raise ValueError(f"{name} must be whole, got {value}")
+    whole(batch=batch, tokens=tokens, context=context)
     window = model.sliding_window
     length = context + tokens
     if window and not is_symbolic(length) and np.any(np.asarray(length) > window):

@@ -7,7 +7,9 @@ that follow an all-reduce are copied to every rank. The rules are those of Megat
 
 from dataclasses import dataclass, replace
 
-from tpbook.checks import degree, positive
+import numpy as np
+
+from tpbook.checks import degree, positive, whole
 from tpbook.geometry import Model
 from tpbook.models import parameters
 from tpbook.symbolic import is_symbolic
@@ -96,8 +98,9 @@ def kv_bytes_per_token(model: Model, p: int, element_bytes: float = 2) -> float:
 
 def _problem(model: Model, p: int) -> str | None:
     degree(p=p)
-    if is_symbolic(p) or p != int(p):
-        raise ValueError(f"p must be a whole number, got {p}")
+    whole(p=p)
+    if is_symbolic(p) or np.ndim(p):
+        raise ValueError(f"p must be one number, got {p}")
     if model.heads % p:
         return f"p = {p} does not divide its {model.heads} query heads"
     if model.kv_heads % p and p % model.kv_heads:

@@ -12,10 +12,11 @@ def line_rate(network: Fabric, p: int) -> float | None:
     where traffic leaves the bridge for the host. A ring on a torus gives each device two
     neighbours, one link each; two devices share a single link. Through the host, one slot
     carries everything.
-    network: from tpbook.hardware. p: degree above 1. Raises ValueError for p <= 1, and for more
-    devices than a mesh joins.
+    network: from tpbook.hardware. p: degree above 1. Raises ValueError for p <= 1 or not
+    whole, and for more devices than a mesh joins.
     """
     checks.several(p=p)
+    checks.whole(p=p)
     if network.topology == "mesh":
         if p - 1 > network.links:
             raise ValueError(f"p must be at most {network.links + 1} on {network.title}, got {p}")
