@@ -320,3 +320,11 @@ def test_a_wrong_value_in_the_ledger_is_caught(tmp_path):
     assert expected_verdict(changed(value=3320)) != row["verdict"]
     assert not same(changed(found=3318.5).found, recompute(changed()))
     assert expected_verdict(changed()) == row["verdict"]
+
+
+@pytest.mark.parametrize("table", [{"sources": 3, "claims": []}, {"sources": {}, "claims": 4}])
+def test_a_ledger_of_another_shape_is_refused(tmp_path, table):
+    path = tmp_path / "ledger.yml"
+    path.write_text(yaml.safe_dump(table), encoding="utf-8")
+    with pytest.raises(ValueError, match="^ledger.yml: (sources|claims) must be a"):
+        load_claims(path)

@@ -117,3 +117,9 @@ def test_bad_input_names_its_field(changed, field):
     good = {"p": 2, "q": 4, "message": 8192, "alpha": 1e-5, "beta": 2e10}
     with pytest.raises(ValueError, match=f"^{field} must"):
         i.difference_amplification(**good | changed)
+
+
+@pytest.mark.parametrize("q", [4, 2])
+def test_a_second_degree_that_is_not_larger_is_refused(q):
+    with pytest.raises(ValueError, match="^q - p must be positive"):
+        i.difference_amplification(4, q, 1e6, 1e-6, 1e9)

@@ -137,3 +137,12 @@ def test_bad_tables_are_refused(fit, message, time, p, message_of_error):
 def test_times_that_fall_with_the_message_are_refused():
     with pytest.raises(ValueError, match="time must grow with message"):
         fit_ordinary(MESSAGE, 1 / MESSAGE, 2)
+
+
+@pytest.mark.parametrize("fit", [fit_hockney, fit_ordinary])
+def test_endless_values_and_text_are_refused(fit):
+    good, endless = [1e3, 1e4, 1e5], [1e-5, 2e-5, np.inf]
+    with pytest.raises(ValueError, match="^time must be finite, got inf"):
+        fit(good, endless, 2)
+    with pytest.raises(ValueError, match="^message must be a number"):
+        fit(["1", "2", "3"], good, 2)

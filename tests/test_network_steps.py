@@ -91,3 +91,8 @@ def test_bad_tables_are_refused():
         find_steps([1, 2, 3], [1, 0, 1])
     with pytest.raises(ValueError, match="at must lie between 1 and 3 B"):
         interpolated_time([1, 2, 3], [1, 1, 1], 4)
+
+
+def test_a_message_that_is_no_number_has_no_time():
+    with pytest.raises(ValueError, match="^at must lie between"):
+        interpolated_time([1.0, 2.0], [1.0, 2.0], float("nan"))

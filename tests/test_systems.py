@@ -227,3 +227,10 @@ def test_every_kernel_table_has_its_sources():
 def test_an_unknown_model_has_no_kernel_times():
     with pytest.raises(ValueError, match="unknown model with kernel times 'gpt-2'; known: llama"):
         gemm_times("gpt-2")
+
+
+def test_a_method_that_was_not_used_has_no_degrees():
+    system = load_system("quad-a40-bridge")
+    assert degrees(system) == degrees(system, system.main_method) != []
+    with pytest.raises(ValueError, match="method of system quad-a40-bridge 'guess'"):
+        degrees(system, "guess")

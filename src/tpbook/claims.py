@@ -9,7 +9,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
-from tpbook.catalogue import field, read_table
+from tpbook.catalogue import read_table, typed_field
 from tpbook.claim_rows import VERDICTS, Claim, Value, read_row
 from tpbook.paths import data_path
 
@@ -42,9 +42,9 @@ def load_claims(path: Path | None = None) -> tuple[Claim, ...]:
     """
     path = Path(path) if path else data_path(FILE)
     table = read_table(path)
-    sources = field(table, "sources", path.name)
+    sources = typed_field(table, "sources", dict, path.name)
     claims = []
-    for position, row in enumerate(field(table, "claims", path.name), start=1):
+    for position, row in enumerate(typed_field(table, "claims", list, path.name), start=1):
         claims.append(read_row(row, sources, path.name, position))
     known = Counter(claim.id for claim in claims)
     for claim in claims:

@@ -86,9 +86,9 @@ def difference_amplification(p, q, message, alpha, beta):
     1/beta is recovered from the difference of the times at p and q, in which one latency per
     collective cancels: sqrt(T_p^2 + T_q^2) / (T_q - T_p).
     p, q: degrees above 1, q > p. message: B. alpha: s per collective. beta: B/s per direction.
-    Raises ValueError for a degree of 1 or less or a message that is not positive.
+    Raises ValueError for a degree of 1 or less, q <= p or a message that is not positive.
     """
     checks.several(p=p, q=q)
-    checks.positive(message=message)
+    checks.positive(message=message, **{"q - p": q - p})
     first, second = (ring_allreduce_time(k, message, alpha, beta) for k in (p, q))
     return sqrt(first**2 + second**2) / (second - first)

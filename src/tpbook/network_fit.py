@@ -189,12 +189,24 @@ def _interval(values) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _checked(message, time, p) -> tuple[np.ndarray, np.ndarray]:
-    checks.several(p=p)
-    message, time = np.asarray(message, float), np.asarray(time, float)
+def checked_table(message, time) -> tuple[np.ndarray, np.ndarray]:
+    """A table's messages (B) and times (s) as arrays.
+
+    Raises ValueError unless they are positive, finite, one-dimensional and equally long.
+    """
     checks.positive(message=message, time=time)
+    message, time = np.asarray(message, float), np.asarray(time, float)
+    for name, values in (("message", message), ("time", time)):
+        if np.isinf(values).any():
+            raise ValueError(f"{name} must be finite, got inf")
     if message.shape != time.shape or message.ndim != 1:
         raise ValueError(f"message and time must match, got {message.shape} and {time.shape}")
+    return message, time
+
+
+def _checked(message, time, p) -> tuple[np.ndarray, np.ndarray]:
+    checks.several(p=p)
+    message, time = checked_table(message, time)
     if len(np.unique(message)) < 3:
         raise ValueError(f"message must hold three sizes or more, got {len(np.unique(message))}")
     return message, time

@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import nnls
 
-from tpbook import checks
-from tpbook.network_fit import fit_hockney
+from tpbook.network_fit import checked_table, fit_hockney
 
 WINDOW = 2.0  # points up to this factor below and above a boundary make its two lines
 FOLDS = 7
@@ -75,7 +74,7 @@ def interpolated_time(message, time, at) -> np.ndarray:
     """
     message, time = _checked(message, time)
     at = np.asarray(at, float)
-    if np.any((at < message[0]) | (at > message[-1])):
+    if not np.all((at >= message[0]) & (at <= message[-1])):
         raise ValueError(
             f"at must lie between {message[0]:g} and {message[-1]:g} B: a table says nothing beyond"
         )
@@ -139,10 +138,7 @@ def _line(message, time, at: float) -> float:
 
 
 def _checked(message, time) -> tuple[np.ndarray, np.ndarray]:
-    message, time = np.asarray(message, float), np.asarray(time, float)
-    checks.positive(message=message, time=time)
-    if message.shape != time.shape or message.ndim != 1:
-        raise ValueError(f"message and time must match, got {message.shape} and {time.shape}")
+    message, time = checked_table(message, time)
     if np.any(np.diff(message) <= 0):
         raise ValueError("message must increase from row to row: sort it, one row per size")
     return message, time

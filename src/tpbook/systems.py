@@ -168,9 +168,13 @@ def allreduce_times(
 
 
 def degrees(system: System, method: str | None = None) -> list[int]:
-    """The degrees that a method measured (the main method by default), sorted."""
-    table = system.allreduce
-    rows = table[table["method"] == (method or system.main_method)]
+    """The degrees that a method measured (the main method by default), sorted.
+
+    Raises ValueError for a method that the system does not have.
+    """
+    method = method or system.main_method
+    catalogue.lookup(system.methods, method, f"method of system {system.id}")
+    rows = system.allreduce[system.allreduce["method"] == method]
     return sorted(int(p) for p in rows["p"].unique())
 
 
