@@ -94,3 +94,24 @@ def test_the_callers_buffers_are_left_alone():
     buffers = np.ones((4, 4))
     run_ring_allreduce(buffers)
     np.testing.assert_array_equal(buffers, np.ones((4, 4)))
+
+
+@pytest.mark.parametrize("p, rank", [(0, 0), (-1, 0), (2, 2), (2, -1)])
+def test_a_rank_that_does_not_exist_is_refused(p, rank):
+    with pytest.raises(ValueError, match="^p must be at least 1 and rank one of"):
+        rank_weights(random_weights(0), p, rank)
+
+
+def test_heads_that_no_group_shares_are_refused():
+    with pytest.raises(ValueError, match="^kv_heads must divide heads, got 2 and 3"):
+        random_weights(0, heads=3, kv_heads=2)
+
+
+def test_no_rank_at_all_is_refused():
+    with pytest.raises(ValueError, match="^p must be at least 1"):
+        sharded_layer(np.ones((1, 2, 32)), random_weights(0), 0)
+    with pytest.raises(ValueError, match="^buffers must have shape"):
+        run_ring_allreduce(np.zeros((0, 4)))
+    for p in (0, 2.0, True, "2"):
+        with pytest.raises(ValueError, match="^p must be 1 to 5"):
+            fewest_sends(p)

@@ -59,7 +59,7 @@ def fewest_sends(p: int) -> int:
     every order, so for p up to 5.
     Raises ValueError for another p.
     """
-    if p not in range(1, 6):
+    if isinstance(p, bool) or not isinstance(p, int) or p not in range(1, 6):
         raise ValueError(f"p must be 1 to 5, since every order of sends is tried; got {p}")
     start = tuple(frozenset([1 << rank]) for rank in range(p))
     sends = 0
@@ -70,7 +70,7 @@ def fewest_sends(p: int) -> int:
 
 def _chunked(buffers: np.ndarray) -> np.ndarray:
     work = np.array(buffers, dtype=float)
-    if work.ndim != 2 or work.shape[1] % work.shape[0]:
+    if work.ndim != 2 or len(work) == 0 or work.shape[1] % len(work):
         raise ValueError(
             f"buffers must have shape (p, size) with size a multiple of p, got {work.shape}"
         )

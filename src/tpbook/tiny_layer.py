@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tpbook import checks
 from tpbook.ring import run_ring_allreduce
 
 
@@ -29,7 +30,12 @@ class Weights(NamedTuple):
 def random_weights(
     seed: int, hidden: int = 32, heads: int = 4, kv_heads: int = 2, head_dim: int = 8, inner=48
 ) -> Weights:
-    """Normal weights scaled so that activations keep their size; kv_heads must divide heads."""
+    """Normal weights scaled so that activations keep their size.
+
+    Raises ValueError unless kv_heads divides heads.
+    """
+    if heads % kv_heads:
+        raise ValueError(f"kv_heads must divide heads, got {kv_heads} and {heads}")
     random = np.random.default_rng(seed)
     wide = (hidden, heads, head_dim), (hidden, kv_heads, head_dim), (hidden, kv_heads, head_dim)
     shapes = *wide, (heads, head_dim, hidden), (hidden, inner), (hidden, inner), (inner, hidden)
@@ -75,8 +81,11 @@ def whole_layer(x: np.ndarray, w: Weights) -> np.ndarray:
 def rank_weights(w: Weights, p: int, rank: int) -> Weights:
     """The part of one of p ranks: its heads, the KV heads they use, its inner columns.
 
-    Raises ValueError where p does not divide the heads and the inner width evenly.
+    Raises ValueError where p does not divide the heads and the inner width evenly, and for a rank
+    that is not one of the p.
     """
+    if p < 1 or rank not in range(p):
+        raise ValueError(f"p must be at least 1 and rank one of 0 to p - 1, got {p} and {rank}")
     heads, kv_heads, inner = w.query.shape[1], w.key.shape[1], w.gate.shape[1]
     if heads % p or inner % p or (kv_heads % p and p % kv_heads):
         raise ValueError(f"p = {p} does not cut {heads} heads, {kv_heads} KV heads and {inner}")
@@ -100,6 +109,7 @@ def sharded_layer(x: np.ndarray, w: Weights, p: int) -> tuple[np.ndarray, list[i
     x: (B, T, d) with a size that p divides. Returns rank 0's result and the bytes of each
     all-reduced message; the sums run over tpbook.ring. Raises ValueError as rank_weights.
     """
+    checks.degree(p=p)
     parts = [rank_weights(w, p, rank) for rank in range(p)]
     streams = np.repeat(x[None], p, axis=0)  # (p, B, T, d): every rank holds the whole stream
     messages = []
