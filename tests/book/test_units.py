@@ -52,3 +52,7 @@ def test_what_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="finite"):
         binary_bytes(value)
     assert not re.search("nan|inf", si(1.0, "s"))
+
+
+def test_nothing_becomes_zero_for_want_of_a_prefix():
+    assert si(1e-17, "s") == "0.00001 ps" and si(1.2e21, "B") == "1200000 PB"

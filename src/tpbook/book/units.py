@@ -1,6 +1,7 @@
 """Numbers with units as a reader writes them: 3.35 TB/s, 12.4 µs, 8 KiB."""
 
 import math
+from decimal import Decimal
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
@@ -37,4 +38,4 @@ def binary_bytes(value: float, digits: int = 3) -> str:
 def _plain(value: float, digits: int) -> str:
     """Significant digits without an exponent: 1200, 12.4, 0.05."""
     text = f"{value:.{digits}g}"
-    return f"{float(text):.0f}" if "e" in text else text
+    return format(Decimal(text), "f")
