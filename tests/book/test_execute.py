@@ -63,7 +63,8 @@ def test_cell_ids_come_from_the_source_and_stay(tmp_path):
 
 
 def test_a_failing_cell_is_one_line_and_changes_nothing(tmp_path, capsys):
-    chapter = write(tmp_path / "c.ipynb", "x = 1", markdown("text"), "raise IOError('a\\nb')", "print('after')")
+    failing = "raise OSError('a\\nb')"
+    chapter = write(tmp_path / "c.ipynb", "x = 1", markdown("text"), failing, "print('after')")
     before = chapter.read_bytes()
     assert main([str(chapter)]) == 1
     message = capsys.readouterr().err.strip()
