@@ -190,8 +190,10 @@ def _accelerator(id: str, entry: dict) -> Accelerator:
         id=id,
         title=title,
         network=_fabric(id, field(entry, "network", where), f"{where}.network", title),
-        pcie_generation=None
-        if pcie is None
-        else count(_value(pcie, f"{where}.pcie", sources()), f"{where}.pcie.value"),
+        pcie_generation=(
+            None
+            if pcie is None
+            else count(_value(pcie, f"{where}.pcie", sources()), f"{where}.pcie.value")
+        ),
         **read,
     )

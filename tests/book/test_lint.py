@@ -57,6 +57,10 @@ FAULTS = {
         IMPORT_CELL,
         lambda cell: cell["metadata"].update(tags=["raises-exception"]),
     ),
+    "number typed in say": (
+        IMPORT_CELL,
+        lambda cell: cell["source"].append('\nsay(prompt="1,024")'),
+    ),
     "trailing ;": (FIGURE_CELL, lambda cell: cell["source"].append(";  # hidden")),
     "on stderr": (IMPORT_CELL, lambda cell: cell["outputs"].append(stream("stderr", "Warning!"))),
     "stored error KeyError": (IMPORT_CELL, lambda cell: cell["outputs"].append(error())),

@@ -5,6 +5,7 @@ run, to cells it is told to skip, to images, and to numbers typed into prose.
 """
 
 import argparse
+import ast
 import re
 import sys
 from pathlib import Path
@@ -76,6 +77,7 @@ def _code(cell, pictures: set):
     lines = [line for line in cell.source.splitlines() if line.split("#")[0].strip()]
     if lines and lines[-1].split("#")[0].rstrip().endswith(";"):
         yield "a trailing ; hides the output from one run and not the other: assign to _ instead"
+    yield from _typed(cell.source)
     figure = cell.metadata.get("mystnb", {}).get("figure", {})
     yield from _prose(str(figure.get("caption", "")))
     for output in cell.outputs:
@@ -87,6 +89,20 @@ def _code(cell, pictures: set):
         pictures |= shown
         if shown and not cell.metadata.get("mystnb", {}).get("image", {}).get("alt"):
             yield "figure without alternative text: set mystnb.image.alt in the cell's metadata"
+
+
+def _typed(source: str):
+    """The numbers that a cell passes to say(...) as text, where the book wants them computed."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return  # a magic or a broken cell; the executor says which
+    for node in nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say":
+            for given in node.keywords:
+                value = given.value.value if isinstance(given.value, ast.Constant) else None
+                if isinstance(value, str) and re.search(r"\d", value):
+                    yield f"number typed in say({given.arg}={value!r}): format the variable"
 
 
 def _output(output):
