@@ -25,6 +25,7 @@ _SAMPLES = {
     "speedup": 2.0,
     "compute_ratio": 0.4,
     "context_limit": 5.0,
+    "communication_q": 4.0,
 }
 
 

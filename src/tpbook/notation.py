@@ -103,6 +103,14 @@ NOTATION: dict[str, Row] = {
     "cache_crossover": Row(
         r"B^{*}_{\mathrm{kv}}", "crossover batch against weights and KV cache together", "1"
     ),
+    # Calibration
+    "copy_time": Row(
+        r"T_{\mathrm{copy}}", "time to copy one rank's share of a layer's KV cache", "s"
+    ),
+    "communication_p": Row(r"T_{\mathrm{comm}}(p)", "communication time of a pass on p ranks", "s"),
+    "communication_q": Row(
+        r"T_{\mathrm{comm}}(q)", "communication time of the same pass on q ranks", "s"
+    ),
 }
 
 
