@@ -6,7 +6,12 @@ import sympy
 
 from tpbook import difference_method as d
 from tpbook import modified_amdahl as m
-from tpbook.identifiability import difference_amplification
+from tpbook.collectives import ring_traffic
+from tpbook.identifiability import (
+    difference_amplification,
+    error_amplification,
+    relative_design,
+)
 from tpbook.notation import symbols
 
 p, q, count, message, alpha, hop, beta = symbols("p q collectives message alpha alpha_hop beta")
@@ -32,23 +37,30 @@ def test_the_per_hop_law_turns_into_a_negative_latency_and_a_slower_network():
 
 
 @pytest.mark.parametrize("size", [8192, 2**23])
-def test_the_amplifications_are_the_scatter_of_repeated_recipes(size):
+def test_the_errors_are_the_scatter_of_repeated_recipes(size):
     truth, noise = (12e-6, 20e9), 1e-5
     generator = np.random.default_rng(4)
-    first, second = (
-        m.communication_time(k, 64, size, *truth) * (1 + noise * generator.standard_normal(20_000))
-        for k in (2, 4)
-    )
-    found = d.difference_latency(2, 4, 64, first, second)
-    expected = d.latency_amplification(2, 4, size, *truth)
-    assert found.std() / truth[0] / noise == pytest.approx(expected, rel=0.03)
+    exact = [m.communication_time(k, 64, size, *truth) for k in (2, 4)]
+    first, second = (time * (1 + noise * generator.standard_normal(20_000)) for time in exact)
+    expected = d.difference_errors(2, 4, *exact)
     inverse = 1 / d.difference_bandwidth(2, 4, 64, size, first, second)
-    expected = difference_amplification(2, 4, size, *truth)
-    assert inverse.std() * truth[1] / noise == pytest.approx(expected, rel=0.03)
+    assert inverse.std() * truth[1] / noise == pytest.approx(expected[0], rel=0.03)
+    found = d.difference_latency(2, 4, 64, first, second)
+    assert found.std() / truth[0] / noise == pytest.approx(expected[1], rel=0.03)
 
 
-def test_a_small_message_leaves_the_latency_the_root_of_thirteen():
-    assert d.latency_amplification(2, 4, 1, 1e-5, 1e12) == pytest.approx(np.sqrt(13), rel=1e-5)
+def test_the_errors_are_those_of_the_model_and_of_the_general_formula():
+    size, truth = 65536.0, (12e-6, 20e9)
+    times = [m.communication_time(k, 1, size, *truth) for k in (2, 4)]
+    found = d.difference_errors(2, 4, *times)
+    assert found[0] == pytest.approx(difference_amplification(2, 4, size, *truth))
+    design = [[1, ring_traffic(k, size)] for k in (2, 4)]
+    general = error_amplification(relative_design(design, [truth[0], 1 / truth[1]]))
+    assert found == pytest.approx(general[::-1])
+
+
+def test_equal_times_leave_the_bandwidth_open_and_the_latency_the_root_of_thirteen():
+    assert d.difference_errors(2, 4, 1.0, 1.0) == pytest.approx((np.inf, np.sqrt(13)))
 
 
 def test_a_time_that_does_not_grow_gives_no_bandwidth():
@@ -61,4 +73,4 @@ def test_the_degrees_are_checked(degrees, field):
     with pytest.raises(ValueError, match=f"^{field} must"):
         d.difference_latency(*degrees, 64, 1e-3, 2e-3)
     with pytest.raises(ValueError, match=f"^{field} must"):
-        d.latency_amplification(*degrees, 8192, 1e-5, 1e10)
+        d.difference_errors(*degrees, 1e-3, 2e-3)

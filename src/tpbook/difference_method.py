@@ -5,10 +5,10 @@ times holds no latency, so it gives the bandwidth; the latency follows from eith
 condition of the recipe is that of the difference: see identifiability.difference_amplification.
 """
 
+import numpy as np
+
 from tpbook import checks
-from tpbook.collectives import ring_allreduce_time
 from tpbook.equation import equation
-from tpbook.symbolic import sqrt
 
 
 @equation("eq-difference-bandwidth", symbol="beta")
@@ -39,17 +39,22 @@ def difference_latency(p, q, collectives, communication_p, communication_q):
     return weighted / (collectives * (q - p))
 
 
-def latency_amplification(p, q, message, alpha, beta):
-    """Relative error of alpha from two all-reduce times per unit of their relative noise.
+def difference_errors(p, q, communication_p, communication_q) -> tuple:
+    """Relative errors of 1/beta and of alpha per unit of relative noise in the two times.
 
-    sqrt((p (q-1) T_p)^2 + (q (p-1) T_q)^2) / ((q-p) alpha), for independent noise.
-    p, q: degrees above 1, q > p. message: B. alpha: s per collective. beta: B/s per direction.
-    Raises ValueError for a degree of 1 or less, q <= p or a latency that is not positive.
+    hypot(x_p, x_q) / |x_q - x_p| for independent noise, with x the times themselves for 1/beta and
+    their weighted values p (q-1) T_p and q (p-1) T_q for alpha. Infinite where the two are equal.
+    p, q: degrees above 1, q > p. communication_p, communication_q: s.
+    Raises ValueError for a value out of range.
     """
-    checks.several(p=p, q=q)
-    checks.positive(alpha=alpha, **{"q - p": q - p})
-    first, second = (ring_allreduce_time(k, message, alpha, beta) for k in (p, q))
-    return sqrt((p * (q - 1) * first) ** 2 + (q * (p - 1) * second) ** 2) / ((q - p) * alpha)
+    _check(p, q, 1, communication_p, communication_q)
+    weighted = p * (q - 1) * communication_p, q * (p - 1) * communication_q
+    return tuple(_amplified(*pair) for pair in ((communication_p, communication_q), weighted))
+
+
+def _amplified(first, second):
+    with np.errstate(divide="ignore"):
+        return np.hypot(first, second) / np.abs(np.subtract(second, first))
 
 
 def _check(p, q, collectives, communication_p, communication_q) -> None:

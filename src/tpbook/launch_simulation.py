@@ -16,30 +16,58 @@ from tpbook import checks
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Where the elapsed time of every rank went; arrays end in the axis of the ranks.
+    """When each rank reached its all-reduces, and where its time went (s).
 
-    compute, waiting, idle: s. waiting is the part of the all-reduces before the last rank came;
-    idle is the time in which the stream had no kernel. collective: duration of all all-reduces
-    without waiting (s). elapsed: s, the same for all ranks. first_waits: the sum over all
-    all-reduces of the least waiting of any rank, which is zero: some rank is always the last.
+    work, arrival: kernel time of each segment and the time at which its all-reduce starts, shape
+    (..., segments, ranks). duration: s of one all-reduce without waiting.
+    The properties sum over the segments: their shape is (..., ranks), that of elapsed and
+    shortest is (...).
     """
 
-    compute: np.ndarray
-    waiting: np.ndarray
-    idle: np.ndarray
-    collective: np.ndarray
-    elapsed: np.ndarray
-    first_waits: np.ndarray
+    work: np.ndarray
+    arrival: np.ndarray
+    duration: float
+
+    @property
+    def end(self) -> np.ndarray:
+        """When each all-reduce ends, on all ranks at once: shape (..., segments, 1)."""
+        return self.arrival.max(axis=-1, keepdims=True) + self.duration
+
+    @property
+    def segment_idle(self) -> np.ndarray:
+        """Time of each segment in which the stream had no kernel: shape (..., segments, ranks)."""
+        before = np.concatenate([np.zeros_like(self.end[..., :1, :]), self.end[..., :-1, :]], -2)
+        return self.arrival - before - self.work
+
+    @property
+    def idle(self) -> np.ndarray:
+        """Time in which the stream had no kernel to run."""
+        return self.segment_idle.sum(axis=-2)
+
+    @property
+    def compute(self) -> np.ndarray:
+        """Time of the rank's own kernels."""
+        return self.work.sum(axis=-2)
 
     @property
     def communication(self) -> np.ndarray:
-        """What a profiler reports as all-reduce time: the collective and the waiting."""
-        return self.collective[..., None] + self.waiting
+        """What a profiler reports as all-reduce time: with the waiting inside the kernel."""
+        return (self.end - self.arrival).sum(axis=-2)
 
     @property
     def active(self) -> np.ndarray:
         """What a profiler reports as GPU active time: compute and communication."""
         return self.compute + self.communication
+
+    @property
+    def elapsed(self) -> np.ndarray:
+        """Time from the first launch to the end of the last all-reduce."""
+        return self.end[..., -1, 0]
+
+    @property
+    def shortest(self) -> np.ndarray:
+        """Sum over the all-reduces of the shortest time that any rank saw: nobody's waiting."""
+        return (self.end - self.arrival).min(axis=-1).sum(axis=-1)
 
 
 def simulate(
@@ -74,32 +102,19 @@ def simulate(
     remaining = work[..., None, :] - np.cumsum(compute, axis=-2) + compute
     tail = (issued[..., :-1, :] + remaining).max(axis=-2) if launches > 1 else issued[..., 0, :]
 
-    cpu, gpu = np.zeros((*runs, ranks)), np.zeros((*runs, ranks))
-    idle, waiting, first_waits = np.zeros_like(cpu), np.zeros_like(cpu), np.zeros(runs)
-    ends = []
+    cpu = gpu = np.zeros((*runs, ranks))
+    arrivals, ends = [], []
     for segment in range(segments):
-        at = (..., segment, slice(None))
         if synchronise and segment and segment % per_pass == 0:
             cpu = np.maximum(cpu, gpu)
         if segment >= ahead:
             cpu = np.maximum(cpu, ends[segment - ahead])
-        free = np.maximum(gpu + work[at], cpu + tail[at])
+        done = np.maximum(gpu + work[..., segment, :], cpu + tail[..., segment, :])
         cpu = cpu + issued[..., segment, -1, :]
-        start = np.maximum(free, cpu)
-        end = start.max(axis=-1, keepdims=True)
-        idle += start - gpu - work[at]
-        waiting += end - start
-        first_waits += (end - start).min(axis=-1)
-        gpu = np.broadcast_to(end + collective, cpu.shape)
+        arrivals.append(np.maximum(done, cpu))
+        gpu = arrivals[-1].max(axis=-1, keepdims=True) + collective
         ends.append(gpu)
-    return RankTimes(
-        work.sum(axis=-2),
-        waiting,
-        idle,
-        np.full(runs, segments * float(collective)),
-        gpu[..., 0],
-        first_waits,
-    )
+    return RankTimes(work, np.stack(arrivals, axis=-2), float(collective))
 
 
 def jittered(mean, variation, shape, seed: int) -> np.ndarray:
