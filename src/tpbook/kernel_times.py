@@ -1,10 +1,12 @@
 """Measured GPU times of the kernels of one layer: data/kernels, read by one loader."""
 
+import math
+
 import pandas as pd
 
 from tpbook.catalogue import lookup
 from tpbook.hardware import accelerators
-from tpbook.paths import DATA
+from tpbook.paths import DATA, data_path
 from tpbook.tables import Column, read_csv
 
 GEMMS = ("qkv", "attention_out", "mlp_up", "mlp_down")
@@ -19,6 +21,29 @@ COLUMNS = (
     Column("high_s", above=0),
     Column("samples", low=1, whole=True),
 )
+ATTENTION = (
+    Column("accelerator"),
+    Column("p", low=1, whole=True),
+    Column("phase", allowed=("prefill", "decode")),
+    Column("batch", low=1, whole=True),
+    Column("tokens", low=1, whole=True),
+    Column("context", low=0, whole=True),
+    Column("time_s", above=0),
+    Column("low_s", above=0, default=math.nan),
+    Column("high_s", above=0, default=math.nan),
+    Column("samples", low=1, whole=True),
+    Column("statistic", allowed=("median", "mean")),
+    Column("source"),
+)
+SHAPES = (
+    Column("accelerator"),
+    Column("rows", low=1, whole=True),
+    Column("inner", low=1, whole=True),
+    Column("columns", low=1, whole=True),
+    Column("time_s", above=0),
+    Column("samples", low=1, whole=True),
+    Column("source"),
+)
 
 
 def gemm_times(model: str) -> pd.DataFrame:
@@ -28,12 +53,36 @@ def gemm_times(model: str) -> pd.DataFrame:
     high_s, samples; the GEMMs are those in GEMMS. Sources and limits: data/kernels/sources.yml.
     Raises ValueError for a model without a table or a table that breaks the contract.
     """
-    files = {file.name.removesuffix("-gemm.csv"): file for file in _files()}
-    table = read_csv(lookup(files, model, "model with kernel times"), COLUMNS)
+    return _model_table(model, "gemm", COLUMNS)
+
+
+def attention_times(model: str) -> pd.DataFrame:
+    """Times of the attention of one layer, on one of p ranks.
+
+    Columns: accelerator, p, phase, batch, tokens (new, of each sequence), context (cached, of
+    each), time_s, low_s, high_s (NaN where no spread is published), samples, statistic, source.
+    Raises ValueError as gemm_times does.
+    """
+    return _model_table(model, "attention", ATTENTION)
+
+
+def shape_times() -> pd.DataFrame:
+    """Times of products (rows x inner) (inner x columns) that belong to no model.
+
+    Columns: accelerator, rows, inner, columns, time_s, samples, source.
+    """
+    return _checked(read_csv(data_path("kernels", "gemm-shapes.csv"), SHAPES), "gemm-shapes.csv")
+
+
+def _model_table(model: str, kind: str, columns: tuple[Column, ...]) -> pd.DataFrame:
+    files = sorted((DATA / "kernels").glob(f"*-{kind}.csv"))
+    named = {file.name.removesuffix(f"-{kind}.csv"): file for file in files}
+    what = "kernel" if kind == "gemm" else kind
+    table = read_csv(lookup(named, model, f"model with {what} times"), columns)
+    return _checked(table, f"{model}-{kind}.csv")
+
+
+def _checked(table: pd.DataFrame, name: str) -> pd.DataFrame:
     for card in table["accelerator"].unique():
-        lookup(accelerators(), card, f"accelerator in {model}-gemm.csv:")
+        lookup(accelerators(), card, f"accelerator in {name}:")
     return table
-
-
-def _files():
-    return sorted((DATA / "kernels").glob("*-gemm.csv"))

@@ -4,43 +4,24 @@ A folder holds system.yml (what was measured, how, where it comes from) and tidy
 units. A folder that breaks the contract is refused with one line: file, line, column, reason.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tpbook import catalogue
-from tpbook.hardware import accelerators
+from tpbook import catalogue, system_checks
+from tpbook.hardware import accelerator, accelerators
+from tpbook.models import models
 from tpbook.paths import DATA, data_path
-from tpbook.tables import Column, read_csv
+from tpbook.system_tables import STATISTICS, TABLES
+from tpbook.tables import read_csv
 
-STATISTICS = ("min", "median", "mean", "max")
-PHASES = ("prefill", "decode", "mixed")
-CATEGORIES = ("weight_gemm", "attention", "communication", "kv_copy", "other")
+CHOICE = "TPBOOK_SYSTEM"
+DEFAULT = "quad-a40-hoststaged"
 STATUSES = ("stated", "measured", "inferred", "assumed")
 KINDS = {"title": str, "model": str | None, "dtype": str, "software": dict, "composed": bool}
-
-ALLREDUCE = (
-    Column("p", low=2, whole=True),
-    Column("message_bytes", low=1, whole=True),
-    Column("time_s", above=0),
-    Column("statistic", allowed=STATISTICS),
-    Column("samples", low=1, whole=True),
-    Column("method"),
-)
-STEPS = (
-    Column("p", low=1, whole=True),
-    Column("batch", low=1, whole=True),
-    Column("context", low=0, whole=True),
-    Column("phase", allowed=PHASES),
-    Column("rank", low=0, whole=True),
-    Column("category", allowed=CATEGORIES),
-    Column("time_s", low=0),
-    Column("calls", low=0),
-    Column("statistic", allowed=STATISTICS),
-    Column("samples", low=1, whole=True),
-)
 
 
 @dataclass(frozen=True)
@@ -68,7 +49,8 @@ class System:
 
     bandwidth: line rate of one device in B/s per direction. methods: by id, the main one first.
     device_count: devices of the system under study; machine_device_count: of the whole machine.
-    allreduce, steps: tables of the contract; steps is None where none was measured.
+    composition: for a composed system, what its step table was put together from.
+    allreduce, steps, serving, gpu_metrics: the tables of the folder, None where it has none.
     """
 
     id: str
@@ -87,18 +69,27 @@ class System:
     dropped: tuple[str, ...]
     known_limits: tuple[str, ...]
     sources: tuple[dict[str, str], ...]
-    allreduce: pd.DataFrame
+    composition: tuple[str, ...]
+    allreduce: pd.DataFrame | None
     steps: pd.DataFrame | None
+    serving: pd.DataFrame | None
+    gpu_metrics: pd.DataFrame | None
 
     @property
-    def main_method(self) -> str:
-        """The method that a chapter takes unless it says otherwise."""
-        return next(iter(self.methods))
+    def main_method(self) -> str | None:
+        """The method that a chapter takes unless it says otherwise; None where there is none."""
+        return next(iter(self.methods), None)
 
 
 def systems() -> list[str]:
     """The ids of the systems under data/systems, sorted."""
     return sorted(path.parent.name for path in (DATA / "systems").glob("*/system.yml"))
+
+
+def chosen_system() -> System:
+    """The system that the environment variable TPBOOK_SYSTEM names (id or folder), by default the
+    quad-A40 staged through the host. Raises ValueError as load_system does."""
+    return load_system(os.environ.get(CHOICE) or DEFAULT)
 
 
 def load_system(id_or_path: str | Path) -> System:
@@ -120,19 +111,15 @@ def load_system(id_or_path: str | Path) -> System:
     methods = _methods(catalogue.typed_field(entry, "methods", dict, where), where)
     card = catalogue.field(entry, "accelerator", where)
     catalogue.lookup(accelerators(), card, f"accelerator in {where}:")
-    allreduce = read_csv(folder / "allreduce.csv", ALLREDUCE)
-    _check_methods(folder, allreduce, methods)
-    _check_once(folder, allreduce)
-    steps = folder / "steps.csv"
-    return System(
-        id=folder.name,
+    system = System(
+        id=folder.resolve().name,
         accelerator=card,
         fabric=catalogue.field(fabric, "kind", f"{where}: fabric"),
         bandwidth=_known(fabric, "bandwidth_per_direction", f"{where}: fabric"),
         topology=_known(fabric, "topology", f"{where}: fabric"),
         methods=methods,
-        allreduce=allreduce,
-        steps=read_csv(steps, STEPS) if steps.is_file() else None,
+        composition=_composition(entry, where),
+        **{name: _table(folder, name) for name in TABLES},
         **{name: catalogue.typed_field(entry, name, kind, where) for name, kind in KINDS.items()},
         **{
             name: catalogue.count(catalogue.field(entry, name, where), f"{where}: {name}")
@@ -143,6 +130,8 @@ def load_system(id_or_path: str | Path) -> System:
             for name in ("dropped", "known_limits", "sources")
         },
     )
+    _check(system, folder.name)
+    return system
 
 
 def allreduce_times(
@@ -153,10 +142,11 @@ def allreduce_times(
     method: the system's main one by default. statistic: the method's own by default.
     Raises ValueError when the system has no such rows.
     """
+    _allreduce(system)
     method = method or system.main_method
     chosen = catalogue.lookup(system.methods, method, f"method of system {system.id}")
     statistic = statistic or chosen.statistic
-    table = system.allreduce
+    table = _allreduce(system)
     rows = table[
         (table["p"] == p) & (table["method"] == method) & (table["statistic"] == statistic)
     ].sort_values("message_bytes")
@@ -170,8 +160,11 @@ def allreduce_times(
 def degrees(system: System, method: str | None = None) -> list[int]:
     """The degrees that a method measured (the main method by default), sorted.
 
-    Raises ValueError for a method that the system does not have.
+    An empty list where the system has no all-reduce table. Raises ValueError for a method that
+    the system does not have.
     """
+    if system.allreduce is None and method is None:
+        return []
     method = method or system.main_method
     catalogue.lookup(system.methods, method, f"method of system {system.id}")
     rows = system.allreduce[system.allreduce["method"] == method]
@@ -204,22 +197,49 @@ def _methods(entries: dict, where: str) -> dict[str, Method]:
     return methods
 
 
-def _check_methods(folder: Path, table: pd.DataFrame, methods: dict) -> None:
-    unknown = sorted(set(table["method"]) - set(methods))
-    if unknown:
-        raise ValueError(
-            f"{folder.name}/allreduce.csv, column method: {unknown[0]!r} is not described under "
-            "methods in system.yml; describe it there"
-        )
+def _composition(entry: dict, where: str) -> tuple[str, ...]:
+    if not catalogue.typed_field(entry, "composed", bool, where):
+        return ()
+    return tuple(catalogue.typed_field(entry, "composition", list, where))
 
 
-def _check_once(folder: Path, table: pd.DataFrame) -> None:
-    keys = ["p", "message_bytes", "statistic", "method"]
-    repeated = table.duplicated(keys)
-    if repeated.any():
-        row = int(np.argmax(repeated.to_numpy()))
-        what = ", ".join(f"{key} {table[key].iloc[row]}" for key in keys)
+def _table(folder: Path, name: str) -> pd.DataFrame | None:
+    file = folder / f"{name}.csv"
+    return read_csv(file, TABLES[name][0]) if file.exists() else None
+
+
+def _allreduce(system: System) -> pd.DataFrame:
+    if system.allreduce is None:
+        raise ValueError(f"system {system.id} has no all-reduce times: add allreduce.csv")
+    return system.allreduce
+
+
+def _check(system: System, folder: str) -> None:
+    """Refuse a folder whose tables contradict the description, each other or physics."""
+    tables = {name: getattr(system, name) for name in TABLES}
+    tables = {name: table for name, table in tables.items() if table is not None}
+    if not tables.keys() & {"allreduce", "steps", "serving"}:
         raise ValueError(
-            f"{folder.name}/allreduce.csv line {row + 2}: a second time for {what}; "
-            "keep one row, its statistic taken over all repeats"
+            f"{folder}: allreduce.csv, steps.csv and serving.csv are missing: add at least one"
         )
+    for name, table in tables.items():
+        where = f"{folder}/{name}.csv"
+        system_checks.once(where, table, name)
+        whole = name == "allreduce"
+        devices = system.machine_device_count if whole else system.device_count
+        fabric = tables.get("allreduce") if name == "steps" else None
+        system_checks.degrees_exist(where, table, devices, fabric)
+    where = f"{folder}/allreduce.csv"
+    if "allreduce" in tables:
+        system_checks.methods_described(where, tables["allreduce"], system.methods)
+        system_checks.allreduce_physics(where, tables["allreduce"], system.bandwidth.value)
+    if "serving" in tables:
+        system_checks.serving_rows(f"{folder}/serving.csv", tables["serving"])
+    if "gpu_metrics" in tables:
+        system_checks.gpu_metric_rows(f"{folder}/gpu_metrics.csv", tables["gpu_metrics"])
+    known = f"model in {folder}/system.yml:"
+    model = None if system.model is None else catalogue.lookup(models(), system.model, known)
+    if "steps" in tables and model is not None and "float16" in system.dtype:
+        card = accelerator(system.accelerator)
+        where = f"{folder}/steps.csv"
+        system_checks.steps_physics(where, tables["steps"], model, card, system.bandwidth.value)

@@ -9,13 +9,17 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Column:
-    """What a column must hold: text (one of allowed, where given) or a number within bounds."""
+    """What a column must hold: text (one of allowed, where given) or a number within bounds.
+
+    default: the number that stands for an empty cell or an absent column; None: both are errors.
+    """
 
     name: str
     allowed: tuple[str, ...] | None = None
     low: float | None = None
     above: float | None = None
     whole: bool = False
+    default: float | None = None
 
     @property
     def is_number(self) -> bool:
@@ -42,6 +46,8 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
             f"{where}: rows have more fields than the header; the columns are {_names(columns)}"
         )
     for column in columns:
+        if column.name not in table and column.default is not None:
+            table[column.name] = ""
         if column.name not in table:
             raise ValueError(
                 f"{where}: column {column.name} is missing; the columns are {_names(columns)}"
@@ -53,10 +59,12 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
 def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
     if column.is_number:
         values = pd.to_numeric(text, errors="coerce").astype(float)
-        bad = ~np.isfinite(values)
+        given = pd.Series(True, text.index) if column.default is None else text != ""
+        bad = given & ~np.isfinite(values)
         rule = "must be a number"
         if not bad.any():
             bad, rule = _out_of_bounds(values, column)
+        values = values.where(given, column.default)
     else:
         values = text
         bad = text == "" if column.allowed is None else ~text.isin(column.allowed)

@@ -1,7 +1,8 @@
 """Tables from microsoft/vidur (MIT licence): all-reduces of A40, A100, H100; layer kernels.
 
 Upstream times are in milliseconds with a resolution of 1 us, measured on rank 0. The A40
-all-reduce tables exist only in the git history of the repository.
+all-reduce tables exist only in the git history of the repository. The attention rows were
+transcribed by hand from a copy of the repository, since upstream stores that table elsewhere.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tpbook.sources import number, read_blob, run, write_allreduce, write_lines
+from tpbook.sources.kernel_tables import write_attention
 
 # (system, method, blob, paths, repeats behind each row's statistics)
 ALLREDUCE = [
@@ -93,6 +95,10 @@ KERNEL_NAMES = {
 KERNEL_REPEATS = 20
 KERNEL_COLUMNS = ("accelerator", "p", "tokens", "kernel", "time_s", "low_s", "high_s", "samples")
 
+ATTENTION = ("ac36850401df30d53b0328ba8005a44116549ba8", ["attention_llama2_7b_excerpt.csv"])
+ATTENTION_CARDS = {"a40": "a40", "a100": "a100-80gb-pcie"}
+ATTENTION_REPEATS = 5
+
 EVERY_MESSAGE_UP_TO = 2**20
 EVERY_TOKEN_COUNT_UP_TO = 64
 
@@ -149,6 +155,19 @@ def kernel_lines(table: pd.DataFrame, accelerator: str) -> Iterator[str]:
                 )
 
 
+def attention_rows(table: pd.DataFrame) -> list[tuple]:
+    """Rows of data/kernels/llama-2-7b-attention.csv; a decode row has one new token."""
+    return [
+        (
+            *(ATTENTION_CARDS[row.device], row.num_tensor_parallel_workers, row.phase),
+            *(row.batch_size, row.prefill_chunk_size or 1, row.kv_cache_size),
+            *(row.attn_median_ms * 1e-3, row.attn_min_ms * 1e-3, row.attn_max_ms * 1e-3),
+            *(ATTENTION_REPEATS, "median", "vidur"),
+        )
+        for row in table.itertuples()
+    ]
+
+
 def build(checkout: Path, output: Path) -> None:
     """Write every table of this source below output."""
     for system, method, blob, paths, repeats in ALLREDUCE:
@@ -162,6 +181,8 @@ def build(checkout: Path, output: Path) -> None:
         lines.setdefault(model, []).extend(kernel_lines(table, accelerator))
     for model, rows in lines.items():
         write_lines(output / "kernels" / f"{model}-gemm.csv", KERNEL_COLUMNS, rows)
+    table = pd.read_csv(read_blob(checkout, *ATTENTION))
+    write_attention(output, "llama-2-7b", attention_rows(table), {"vidur"})
 
 
 if __name__ == "__main__":
