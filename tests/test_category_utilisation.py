@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
-from tpbook.category_utilisation import fit_utilisation, ideal_times
+from tpbook.category_utilisation import category_work, fit_startup, fit_utilisation
 from tpbook.hardware import accelerator
 from tpbook.kernels import kernels
 from tpbook.models import model, parameters
 
 LLAMA, A40 = model("llama-2-7b"), accelerator("a40")
+
+
+def ideal_times(*arguments, **named):
+    return category_work(*arguments, **named)["ideal_s"]
 
 
 def test_decode_reads_every_weight_once():
@@ -36,6 +40,7 @@ def test_parts_run_one_after_another():
     whole = ideal_times(LLAMA, A40, 1, batch=8, tokens=1024, context=0, passes=2)
     part = ideal_times(LLAMA, A40, 1, batch=4, tokens=1024, context=0)
     np.testing.assert_allclose(whole, 2 * part)
+    assert category_work(LLAMA, A40, 1, 1, 1, 0)["calls"]["weight_gemm"] == 4 * 32 + 1
     with pytest.raises(ValueError, match="^passes must divide the batch of 8, got 3"):
         ideal_times(LLAMA, A40, 1, batch=8, tokens=1024, context=0, passes=3)
 
@@ -61,6 +66,30 @@ def test_no_other_constant_has_smaller_squared_errors():
     assert fit.lowest <= fit.interval[0] <= fit.eta <= fit.interval[1] <= fit.highest
 
 
+def test_a_utilisation_and_a_startup_are_recovered():
+    ideal, calls = np.array([1.0, 2.0, 5.0, 9.0]) * 1e-3, np.array([129, 129, 258, 129])
+    fit = fit_startup(ideal, calls, ideal / 0.7 + 4e-6 * calls)
+    assert (fit.eta, fit.startup) == pytest.approx((0.7, 4e-6), rel=1e-3)
+    assert fit.error < 1e-3
+    np.testing.assert_allclose(fit.time(ideal, calls), ideal / 0.7 + 4e-6 * calls, rtol=1e-3)
+
+
+def test_time_beyond_the_roof_is_start_up_where_the_utilisation_would_exceed_one():
+    ideal, calls = np.array([1e-5, 1e-4]), np.array([100, 100])
+    fit = fit_startup(ideal, calls, 3e-6 * calls + 0.5 * ideal)  # half of it served by a cache
+    assert fit.eta == 1
+    assert fit.startup == pytest.approx(3e-6, rel=0.15)
+
+
+def test_a_startup_never_makes_the_fit_worse_in_squares():
+    ideal = np.array([1.0, 2.0, 5.0, 3.0]) * 1e-3
+    measured = ideal / np.array([0.6, 0.7, 0.8, 0.75])
+    one = fit_utilisation(ideal, measured)
+    two = fit_startup(ideal, [64] * 4, measured)
+    squares = [np.sum((x / measured - 1) ** 2) for x in (ideal / one.eta, two.time(ideal, 64))]
+    assert squares[1] <= squares[0]
+
+
 @pytest.mark.parametrize(
     ("ideal", "measured", "message"),
     [
@@ -72,3 +101,5 @@ def test_no_other_constant_has_smaller_squared_errors():
 def test_bad_times_are_refused(ideal, measured, message):
     with pytest.raises(ValueError, match=message):
         fit_utilisation(ideal, measured)
+    with pytest.raises(ValueError, match=message):
+        fit_startup(ideal, np.ones(len(ideal)), measured)
