@@ -13,7 +13,6 @@ from tpbook.paths import DATA
 from tpbook.systems import STATUSES, allreduce_times, degrees, load_system, systems
 
 HEADER = "p,message_bytes,time_s,statistic,samples,method\n"
-STEPS = "p,batch,context,phase,rank,category,time_s,calls,statistic,samples\n"
 
 
 @pytest.fixture
@@ -21,6 +20,8 @@ def folder(tmp_path):
     """A small valid system that a test may break."""
     made = tmp_path / "mine"
     shutil.copytree(DATA / "systems" / "quad-a40-bridge", made)
+    (made / "steps.csv").unlink()
+    edit(made, composed=False)
     (made / "allreduce.csv").write_text(
         HEADER + "2,1024,5e-06,median,5,nccl-kernel-graph\n2,512,4e-06,median,5,nccl-kernel-graph\n"
     )
@@ -83,18 +84,7 @@ def test_a_folder_loads_by_path_and_its_times_come_sorted(folder):
 def test_two_times_for_one_message_are_refused(folder):
     row = "2,1024,5e-06,median,5,nccl-kernel-graph\n"
     (folder / "allreduce.csv").write_text(HEADER + row + row.replace("5e-06", "6e-06"))
-    with pytest.raises(ValueError, match="allreduce.csv line 3: a second time for p 2, m"):
-        load_system(folder)
-
-
-def test_steps_are_read_and_checked(folder):
-    (folder / "steps.csv").write_text(STEPS + "1,8,512,decode,0,weight_gemm,0.01,224,median,20\n")
-    assert load_system(folder).steps["calls"].tolist() == [224]
-    (folder / "steps.csv").write_text(STEPS + "1,8,512,decode,0,gemm,0.01,224,median,20\n")
-    with pytest.raises(ValueError, match="mine/steps.csv line 2, column category: must be one of"):
-        load_system(folder)
-    (folder / "steps.csv").write_text(STEPS + "1,8,512,warmup,0,other,0.01,1,median,20\n")
-    with pytest.raises(ValueError, match="line 2, column phase: must be one of prefill, decode"):
+    with pytest.raises(ValueError, match="allreduce.csv line 3, column p: a second row for p 2, m"):
         load_system(folder)
 
 
@@ -132,7 +122,13 @@ def test_a_missing_column_table_or_method_is_refused(folder):
     with pytest.raises(ValueError, match="'guess' is not described under methods in system.yml"):
         load_system(folder)
     (folder / "allreduce.csv").unlink()
-    with pytest.raises(ValueError, match="mine/allreduce.csv is missing"):
+    with pytest.raises(ValueError, match="mine/allreduce.csv is missing: add it with the columns"):
+        load_system(folder)
+    edit(folder, methods={})
+    with pytest.raises(ValueError, match="steps.csv and serving.csv are missing: add at least one"):
+        load_system(folder)
+    edit(folder, composed=True)
+    with pytest.raises(ValueError, match="mine/steps.csv is missing: add it with the columns"):
         load_system(folder)
 
 

@@ -50,7 +50,7 @@ def phase_times(system: System, phase: str, context: int | None = None) -> pd.Da
 
 
 def estimated_times(system: System, phase: str, context: int | None = None) -> pd.DataFrame:
-    """The part of phase_times that is estimated instead of measured, in s; same shape and errors."""
+    """The part of phase_times that is estimated, not measured, in s; same shape and errors."""
     return _wide(system, phase, context, "estimated_s")
 
 

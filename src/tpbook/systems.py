@@ -5,16 +5,16 @@ units. A folder that breaks the contract is refused with one line: file, line, c
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from tpbook import catalogue, system_checks
-from tpbook.hardware import accelerator, accelerators
-from tpbook.models import models
+from tpbook.hardware import accelerators
 from tpbook.paths import DATA, data_path
+from tpbook.system_record import Known, Method, System
 from tpbook.system_tables import STATISTICS, TABLES
 from tpbook.tables import read_csv
 
@@ -22,63 +22,6 @@ CHOICE = "TPBOOK_SYSTEM"
 DEFAULT = "quad-a40-hoststaged"
 STATUSES = ("stated", "measured", "inferred", "assumed")
 KINDS = {"title": str, "model": str | None, "dtype": str, "software": dict, "composed": bool}
-
-
-@dataclass(frozen=True)
-class Known:
-    """A value with how it is known: stated, measured, inferred or assumed, and from what."""
-
-    value: float | str
-    status: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Method:
-    """A way in which times were taken; statistic is the one that estimates the network best."""
-
-    id: str
-    statistic: str
-    how: str
-    includes: str
-
-
-@dataclass(frozen=True)
-class System:
-    """One measured or composed system.
-
-    bandwidth: line rate of one device in B/s per direction. methods: by id, the main one first.
-    device_count: devices of the system under study; machine_device_count: of the whole machine.
-    composition: for a composed system, what its step table was put together from.
-    allreduce, steps, serving, gpu_metrics: the tables of the folder, None where it has none.
-    """
-
-    id: str
-    title: str
-    accelerator: str
-    model: str | None
-    device_count: int
-    machine_device_count: int
-    fabric: str
-    bandwidth: Known
-    topology: Known
-    software: dict[str, str]
-    dtype: str
-    composed: bool
-    methods: dict[str, Method]
-    dropped: tuple[str, ...]
-    known_limits: tuple[str, ...]
-    sources: tuple[dict[str, str], ...]
-    composition: tuple[str, ...]
-    allreduce: pd.DataFrame | None
-    steps: pd.DataFrame | None
-    serving: pd.DataFrame | None
-    gpu_metrics: pd.DataFrame | None
-
-    @property
-    def main_method(self) -> str | None:
-        """The method that a chapter takes unless it says otherwise; None where there is none."""
-        return next(iter(self.methods), None)
 
 
 def systems() -> list[str]:
@@ -92,17 +35,26 @@ def chosen_system() -> System:
     return load_system(os.environ.get(CHOICE) or DEFAULT)
 
 
-def load_system(id_or_path: str | Path) -> System:
+def system_folder(id_or_path: str | Path) -> Path:
+    """The folder of a system: its path, or its id under data/systems; an id comes first.
+
+    Raises ValueError where there is neither.
+    """
+    if str(id_or_path) in systems():
+        return data_path("systems", str(id_or_path))
+    if Path(id_or_path).is_dir():
+        return Path(id_or_path)
+    known = ", ".join(systems())
+    raise ValueError(f"no system or folder {str(id_or_path)!r}; known systems: {known}")
+
+
+def load_system(id_or_path: str | Path, tables: Iterable[str] = TABLES) -> System:
     """Read and check a system folder, named by its id under data/systems or by its path.
 
+    tables: which of its tables to read, all by default; the others are None.
     Raises ValueError for an unknown id, and for a folder that breaks the contract.
     """
-    folder = Path(id_or_path)
-    if not folder.is_dir():
-        if str(id_or_path) not in systems():
-            known = ", ".join(systems())
-            raise ValueError(f"no system or folder {str(id_or_path)!r}; known systems: {known}")
-        folder = data_path("systems", str(id_or_path))
+    folder = system_folder(id_or_path)
     where = f"{folder.name}/system.yml"
     if not (folder / "system.yml").is_file():
         raise ValueError(f"{where} is missing: describe the system there")
@@ -111,6 +63,8 @@ def load_system(id_or_path: str | Path) -> System:
     methods = _methods(catalogue.typed_field(entry, "methods", dict, where), where)
     card = catalogue.field(entry, "accelerator", where)
     catalogue.lookup(accelerators(), card, f"accelerator in {where}:")
+    # A description of how a table came about promises the table.
+    promised = {"allreduce": bool(methods), "steps": bool(_composition(entry, where))}
     system = System(
         id=folder.resolve().name,
         accelerator=card,
@@ -119,7 +73,10 @@ def load_system(id_or_path: str | Path) -> System:
         topology=_known(fabric, "topology", f"{where}: fabric"),
         methods=methods,
         composition=_composition(entry, where),
-        **{name: _table(folder, name) for name in TABLES},
+        **{
+            name: _table(folder, name, promised.get(name, False)) if name in tables else None
+            for name in TABLES
+        },
         **{name: catalogue.typed_field(entry, name, kind, where) for name, kind in KINDS.items()},
         **{
             name: catalogue.count(catalogue.field(entry, name, where), f"{where}: {name}")
@@ -130,7 +87,7 @@ def load_system(id_or_path: str | Path) -> System:
             for name in ("dropped", "known_limits", "sources")
         },
     )
-    _check(system, folder.name)
+    system_checks.check(system, folder.name)
     return system
 
 
@@ -142,11 +99,12 @@ def allreduce_times(
     method: the system's main one by default. statistic: the method's own by default.
     Raises ValueError when the system has no such rows.
     """
-    _allreduce(system)
+    table = system.allreduce
+    if table is None:
+        raise ValueError(f"system {system.id} has no all-reduce times: add allreduce.csv")
     method = method or system.main_method
     chosen = catalogue.lookup(system.methods, method, f"method of system {system.id}")
     statistic = statistic or chosen.statistic
-    table = _allreduce(system)
     rows = table[
         (table["p"] == p) & (table["method"] == method) & (table["statistic"] == statistic)
     ].sort_values("message_bytes")
@@ -163,7 +121,7 @@ def degrees(system: System, method: str | None = None) -> list[int]:
     An empty list where the system has no all-reduce table. Raises ValueError for a method that
     the system does not have.
     """
-    if system.allreduce is None and method is None:
+    if system.allreduce is None and (method is None or method in system.methods):
         return []
     method = method or system.main_method
     catalogue.lookup(system.methods, method, f"method of system {system.id}")
@@ -203,43 +161,6 @@ def _composition(entry: dict, where: str) -> tuple[str, ...]:
     return tuple(catalogue.typed_field(entry, "composition", list, where))
 
 
-def _table(folder: Path, name: str) -> pd.DataFrame | None:
+def _table(folder: Path, name: str, required: bool) -> pd.DataFrame | None:
     file = folder / f"{name}.csv"
-    return read_csv(file, TABLES[name][0]) if file.exists() else None
-
-
-def _allreduce(system: System) -> pd.DataFrame:
-    if system.allreduce is None:
-        raise ValueError(f"system {system.id} has no all-reduce times: add allreduce.csv")
-    return system.allreduce
-
-
-def _check(system: System, folder: str) -> None:
-    """Refuse a folder whose tables contradict the description, each other or physics."""
-    tables = {name: getattr(system, name) for name in TABLES}
-    tables = {name: table for name, table in tables.items() if table is not None}
-    if not tables.keys() & {"allreduce", "steps", "serving"}:
-        raise ValueError(
-            f"{folder}: allreduce.csv, steps.csv and serving.csv are missing: add at least one"
-        )
-    for name, table in tables.items():
-        where = f"{folder}/{name}.csv"
-        system_checks.once(where, table, name)
-        whole = name == "allreduce"
-        devices = system.machine_device_count if whole else system.device_count
-        fabric = tables.get("allreduce") if name == "steps" else None
-        system_checks.degrees_exist(where, table, devices, fabric)
-    where = f"{folder}/allreduce.csv"
-    if "allreduce" in tables:
-        system_checks.methods_described(where, tables["allreduce"], system.methods)
-        system_checks.allreduce_physics(where, tables["allreduce"], system.bandwidth.value)
-    if "serving" in tables:
-        system_checks.serving_rows(f"{folder}/serving.csv", tables["serving"])
-    if "gpu_metrics" in tables:
-        system_checks.gpu_metric_rows(f"{folder}/gpu_metrics.csv", tables["gpu_metrics"])
-    known = f"model in {folder}/system.yml:"
-    model = None if system.model is None else catalogue.lookup(models(), system.model, known)
-    if "steps" in tables and model is not None and "float16" in system.dtype:
-        card = accelerator(system.accelerator)
-        where = f"{folder}/steps.csv"
-        system_checks.steps_physics(where, tables["steps"], model, card, system.bandwidth.value)
+    return read_csv(file, TABLES[name][0]) if required or file.exists() else None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,20 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     return table[[column.name for column in columns]]
 
 
+def first(bad) -> int | None:
+    """The position of the first true entry, None where there is none."""
+    bad = np.asarray(bad)
+    return int(np.argmax(bad)) if bad.any() else None
+
+
+def refuse(where: str, row: int, column: str, reason: str, remedy: str) -> NoReturn:
+    """Raise the one line of ValueError that every fault of a table gets.
+
+    where: folder and file. row: counted from zero below the header, which is line 1 of the file.
+    """
+    raise ValueError(f"{where} line {row + 2}, column {column}: {reason}; {remedy}")
+
+
 def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
     if column.is_number:
         values = pd.to_numeric(text, errors="coerce").astype(float)
@@ -69,13 +84,10 @@ def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
         values = text
         bad = text == "" if column.allowed is None else ~text.isin(column.allowed)
         rule = f"must be one of {', '.join(column.allowed)}" if column.allowed else "is empty"
-    if bad.any():
-        row = int(np.argmax(bad.to_numpy()))
-        # The header is line 1 of the file.
-        raise ValueError(
-            f"{where} line {row + 2}, column {column.name}: {rule}, got {text.iloc[row]!r}; "
-            "correct the value or drop the row and say so in the folder's yml file"
-        )
+    row = first(bad)
+    if row is not None:
+        remedy = "correct the value or drop the row and say so in the folder's yml file"
+        refuse(where, row, column.name, f"{rule}, got {text.iloc[row]!r}", remedy)
     return values.astype(int) if column.is_number and column.whole else values
 
 

@@ -6,21 +6,26 @@ covers. Parts come from our own tables only.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-import pandas as pd
 
 from tpbook.geometry import Model
 from tpbook.hardware import accelerator
 from tpbook.intensity import attention_bytes
-from tpbook.kernel_times import GEMMS, attention_times, gemm_times, shape_times
+from tpbook.kernel_times import GEMMS
 from tpbook.network_steps import interpolated_time
 from tpbook.sharding import rank_model
+from tpbook.sources.kernel_lookup import (
+    ELEMENT_BYTES,
+    attention_rows,
+    kernel_row,
+    line_through,
+    reading_products,
+    shape_time,
+)
 from tpbook.systems import System, allreduce_times
 
 OTHER_CALLS = {"attention_norm": 1, "mlp_norm": 1, "activation": 1, "rope": 1, "add": 2}
-ELEMENT_BYTES = 2
 
 
 @dataclass(frozen=True)
@@ -54,23 +59,22 @@ def layer_gemms(recipe: Recipe, model: Model, p: int, rows: int) -> Iterator[Par
     """The four weight GEMMs of every layer on rows tokens."""
     if recipe.kernels:
         for kernel in GEMMS:
-            row = _kernel(model.id, recipe.kernels, p, rows, kernel)
+            row = kernel_row(model.id, recipe.kernels, p, rows, kernel)
             time = model.layers * row.time_s
             yield Part("weight_gemm", time, 0.0, model.layers, "median", int(row.samples))
         return
     local = rank_model(model, p)
     queries, keys = local.heads * local.head_dim, local.kv_heads * local.head_dim
     ups = 2 if model.gated_mlp else 1
-    card = recipe.attention[0]
     for inner, columns in (
         (model.hidden, queries + 2 * keys),
         (queries, model.hidden),
         (model.hidden, ups * local.intermediate),
         (local.intermediate, model.hidden),
     ):
-        time, wide = _shape(card, rows, inner, columns)
+        time, estimated, samples = shape_time(recipe.attention[0], rows, inner, columns)
         time *= model.layers
-        yield Part("weight_gemm", time, time * wide, model.layers, "mean", _shape_samples(card))
+        yield Part("weight_gemm", time, time * estimated, model.layers, "mean", samples)
 
 
 def head(recipe: Recipe, model: Model, p: int, batch: int) -> Part:
@@ -82,10 +86,10 @@ def head(recipe: Recipe, model: Model, p: int, batch: int) -> Part:
     """
     columns = rank_model(model, p).vocab
     if recipe.kernels:
-        widths, times, samples = _reading_products(model, recipe.kernels, batch)
-        time = _line(widths, times, columns)
+        widths, times, samples = reading_products(model, recipe.kernels, batch)
+        time = line_through(widths, times, columns)
     else:
-        time, samples = _shape(recipe.attention[0], batch, model.hidden, columns)[0], 36
+        time, _, samples = shape_time(recipe.attention[0], batch, model.hidden, columns)
     return Part("weight_gemm", time, time, 1, "median" if recipe.kernels else "mean", samples)
 
 
@@ -98,7 +102,7 @@ def others(recipe: Recipe, model: Model, p: int, rows: int) -> Iterator[Part]:
     if not recipe.rope:
         del calls["rope"]
     for kernel, count in calls.items():
-        row = _kernel(model.id, recipe.kernels, p, rows, kernel)
+        row = kernel_row(model.id, recipe.kernels, p, rows, kernel)
         yield Part("other", count * row.time_s, 0.0, count, "median", int(row.samples))
 
 
@@ -108,7 +112,7 @@ def decode_attention(recipe: Recipe, model: Model, p: int, batch: int, context: 
     A time below what reading the cache from memory takes came from the on-chip cache, which a
     whole model's weights would have flushed: the memory time replaces it, as an estimate.
     """
-    rows = _attention(recipe, model.id, p, "decode")
+    rows = attention_rows(model.id, *recipe.attention, p, "decode")
     rows = rows[rows["batch"] == batch].sort_values("context")
     time = float(np.interp(context, rows["context"], rows["time_s"]))
     local = rank_model(model, p)
@@ -127,7 +131,7 @@ def prefill_attention(recipe: Recipe, model: Model, p: int, batch: int, tokens: 
     Where only single prompts of another length were timed, the nearest length is scaled by the
     square of the lengths, and several prompts take as long as one after the other: estimates.
     """
-    rows = _attention(recipe, model.id, p, "prefill")
+    rows = attention_rows(model.id, *recipe.attention, p, "prefill")
     exact = rows[(rows["batch"] == batch) & (rows["tokens"] == tokens)]
     if len(exact):
         row, factor = exact.iloc[0], 1.0
@@ -157,78 +161,3 @@ def allreduces(recipe: Recipe, system: System, model: Model, p: int, rows: int) 
     statistic = system.methods[recipe.method].statistic
     estimated = 0.0 if inside == wanted else total
     yield Part("communication", total, estimated, count, statistic, int(known["samples"].min()))
-
-
-@cache
-def _kernel_table(model: str) -> pd.DataFrame:
-    return gemm_times(model).set_index(["accelerator", "p", "tokens", "kernel"]).sort_index()
-
-
-def _kernel(model: str, card: str, p: int, rows: int, kernel: str):
-    return _kernel_table(model).loc[(card, p, rows, kernel)]
-
-
-@cache
-def _attention(recipe: Recipe, model: str, p: int, phase: str) -> pd.DataFrame:
-    table = attention_times(model)
-    card, source = recipe.attention
-    return table[
-        (table["accelerator"] == card)
-        & (table["source"] == source)
-        & (table["p"] == p)
-        & (table["phase"] == phase)
-    ]
-
-
-def _reading_products(model: Model, card: str, rows: int) -> tuple[list, list, int]:
-    """Columns and times of the measured products of inner width hidden, and their samples."""
-    table = _kernel_table(model.id).loc[card]
-    found = {}
-    for p in table.index.get_level_values("p").unique():
-        local = rank_model(model, int(p))
-        widths = {
-            "qkv": (local.heads + 2 * local.kv_heads) * local.head_dim,
-            "mlp_up": (2 if model.gated_mlp else 1) * local.intermediate,
-        }
-        for kernel, columns in widths.items():
-            found[columns] = table.loc[(p, rows, kernel)]
-    widths = sorted(found)
-    times = [float(found[width].time_s) for width in widths]
-    return widths, times, int(min(row.samples for row in found.values()))
-
-
-def _line(widths, times, at: float) -> float:
-    """A straight line through the two points around, or beyond, the value at."""
-    upper = int(np.clip(np.searchsorted(widths, at), 1, len(widths) - 1))
-    (x, y), (u, v) = ((widths[i], times[i]) for i in (upper - 1, upper))
-    return y + (v - y) * (at - x) / (u - x)
-
-
-@cache
-def _shapes(card: str) -> pd.Series:
-    table = shape_times()
-    table = table[table["accelerator"] == card]
-    return table.set_index(["rows", "inner", "columns"])["time_s"].sort_index()
-
-
-def _shape(card: str, rows: int, inner: int, columns: int) -> tuple[float, bool]:
-    """The time of a product between the two nearest measured widths, and whether they lie more
-    than a factor of two apart, which makes it an estimate."""
-    times = _shapes(card).loc[rows]
-    if inner in times.index.get_level_values("inner") and (inner, columns) in times.index:
-        return float(times[inner, columns]), False
-    if inner == 4096 and len(times[inner]) > 1 and columns != 4096:
-        known = times[inner]
-        at = columns
-    else:
-        known = times.xs(columns, level="columns")
-        at = inner
-    widths = known.index.to_numpy()
-    upper = int(np.clip(np.searchsorted(widths, at), 1, len(widths) - 1))
-    time = _line(widths, known.to_numpy(), at)
-    return time, bool(widths[upper] > 2 * widths[upper - 1])
-
-
-def _shape_samples(card: str) -> int:
-    table = shape_times()
-    return int(table[table["accelerator"] == card]["samples"].min())
