@@ -95,7 +95,7 @@ def serving_table(system: System, prompt: int, output: int) -> pd.DataFrame:
 def _wide(system: System, phase: str, context: int | None, column: str) -> pd.DataFrame:
     known = contexts(system, phase)
     if not known:
-        raise ValueError(f"system {system.id} has no {phase} steps: its folder needs steps.csv")
+        raise ValueError(f"system {system.id} has no {phase} steps: add them to its steps.csv")
     context = known[-1] if context is None else context
     if context not in known:
         raise ValueError(
