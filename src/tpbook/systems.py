@@ -42,7 +42,7 @@ def system_folder(id_or_path: str | Path) -> Path:
     """
     if str(id_or_path) in systems():
         return data_path("systems", str(id_or_path))
-    if Path(id_or_path).is_dir():
+    if str(id_or_path) and Path(id_or_path).is_dir():
         return Path(id_or_path)
     known = ", ".join(systems())
     raise ValueError(f"no system or folder {str(id_or_path)!r}; known systems: {known}")
