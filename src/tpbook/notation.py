@@ -82,6 +82,18 @@ NOTATION: dict[str, Row] = {
     ),
     "optimum_degree": Row("p^{*}", "degree with the shortest time", "1"),
     "maximum_speedup": Row("S^{*}", "speed-up at the optimum degree", "1"),
+    # Serving
+    "prompt_tokens": Row(r"n_{\mathrm{in}}", "prompt tokens of one sequence", "1"),
+    "output_tokens": Row(r"n_{\mathrm{out}}", "tokens generated for one sequence", "1"),
+    "ttft": Row(r"\mathrm{TTFT}", "time to first token: from the request to the first token", "s"),
+    "tpot": Row(r"\mathrm{TPOT}", "time per output token after the first", "s"),
+    "ttft_one": Row(r"\mathrm{TTFT}_1", "time to first token on one rank", "s"),
+    "tpot_one": Row(r"\mathrm{TPOT}_1", "time per output token on one rank", "s"),
+    "latency": Row(r"T_{\mathrm{req}}", "latency of a request: to its last output token", "s"),
+    "throughput": Row(r"X", "throughput: output tokens of all sequences per second", "s^-1"),
+    "total_throughput": Row(
+        r"X_{\mathrm{all}}", "prompt and output tokens of all sequences per second", "s^-1"
+    ),
     # Crossover
     "allreduces_per_layer": Row("n", "all-reduces per layer in the forward pass", "1"),
     "weight_time": Row(r"T_w", "time to read one rank's share of a layer's weights", "s"),
@@ -102,6 +114,15 @@ NOTATION: dict[str, Row] = {
     ),
     "cache_crossover": Row(
         r"B^{*}_{\mathrm{kv}}", "crossover batch against weights and KV cache together", "1"
+    ),
+    # Distance to a roof
+    "distance": Row(r"\gamma", "distance to a roof: time over the time at the roof", "1"),
+    "share": Row(r"\theta", "share of one kind of work in the time of a pass", "1"),
+    "lost_time": Row(
+        r"T_{\mathrm{lost}}", "time above an even division of the one-rank time", "s"
+    ),
+    "compute_time": Row(
+        r"T_{\mathrm{comp}}", "time of everything but communication in a pass on p ranks", "s"
     ),
     # Calibration
     "copy_time": Row(

@@ -20,6 +20,7 @@ MODULES = (
     "serial_fraction",
     "crossover",
     "cache_crossover",
+    "serving_metrics",
 )
 
 

@@ -7,18 +7,11 @@ decode. With several ranks, the one that communicates least is read: it waited f
 import numpy as np
 import pandas as pd
 
+from tpbook.serving_metrics import request_latency, throughput
 from tpbook.system_tables import CATEGORIES
 from tpbook.systems import System
 
 COLUMNS = ["p", "batch", "ttft_s", "tpot_s", "latency_s", "tokens_per_s", "basis"]
-
-
-def throughput(batch, output_tokens, latency):
-    """Output tokens of all sequences over the whole latency, batch n_out / latency (token/s).
-
-    batch, output_tokens: counts. latency: s, from the first prompt token to the last output token.
-    """
-    return batch * output_tokens / latency
 
 
 def configurations(system: System) -> list[tuple[int, int]]:
@@ -81,7 +74,7 @@ def serving_table(system: System, prompt: int, output: int) -> pd.DataFrame:
     rows = _measured(system, prompt, output)
     for (p, batch), ttft, tpot in _composed(system, prompt, output):
         if (p, batch) not in rows:
-            latency = ttft + (output - 1) * tpot
+            latency = request_latency(output, ttft, tpot)
             rate = throughput(batch, output, latency)
             rows[p, batch] = (p, batch, ttft, tpot, latency, rate, "composed")
     if not rows:
