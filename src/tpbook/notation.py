@@ -118,9 +118,7 @@ NOTATION: dict[str, Row] = {
     # Distance to a roof
     "distance": Row(r"\gamma", "distance to a roof: time over the time at the roof", "1"),
     "share": Row(r"\theta", "share of one kind of work in the time of a pass", "1"),
-    "lost_time": Row(
-        r"T_{\mathrm{lost}}", "time above an even division of the one-rank time", "s"
-    ),
+    "lost_time": Row(r"T_{\mathrm{lost}}", "time above an even division of the one-rank time", "s"),
     "compute_time": Row(
         r"T_{\mathrm{comp}}", "time of everything but communication in a pass on p ranks", "s"
     ),
@@ -128,9 +126,9 @@ NOTATION: dict[str, Row] = {
     "copy_time": Row(
         r"T_{\mathrm{copy}}", "time to copy one rank's share of a layer's KV cache", "s"
     ),
-    "communication_p": Row(r"T_{\mathrm{comm}}(p)", "communication time of a pass on p ranks", "s"),
+    "communication_p": Row(r"T_{\mathrm{comm},p}", "communication time of a pass on p ranks", "s"),
     "communication_q": Row(
-        r"T_{\mathrm{comm}}(q)", "communication time of the same pass on q ranks", "s"
+        r"T_{\mathrm{comm},q}", "communication time of the same pass on q ranks", "s"
     ),
 }
 
