@@ -23,6 +23,7 @@ _SAMPLES = {
     "exponent": 1.5,
     "time_one": 100.0,
     "speedup": 2.0,
+    "share": 0.3,
     "compute_ratio": 0.4,
     "context_limit": 5.0,
     "communication_q": 4.0,
