@@ -88,6 +88,18 @@ def test_a_bad_step_is_refused(folder, row, column, reason):
     assert "; " in message
 
 
+def test_a_degree_that_the_model_does_not_split_into_is_refused(folder):
+    write(folder, "allreduce", f"3,8192,8e-6,median,5,{METHOD}")
+    write(folder, "steps", step(), step(p=3, time=0.008))
+    refused(folder, "steps.csv line 3, column p: llama-2-7b: p = 3", "possible degrees: 1, 2, 4")
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_table_without_rows_is_refused(folder, name):
+    write(folder, name)
+    refused(folder, f"{name}.csv: holds no rows; add them or drop the file")
+
+
 def test_a_prefill_step_is_held_to_the_compute_roof(folder):
     # 2 x 6.476e9 x 1024 FLOP at 149.7 TFLOP/s take 88.6 ms, far longer than reading the weights.
     write(folder, "steps", step(phase="prefill", context=1024, time=0.05))

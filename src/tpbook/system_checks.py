@@ -27,6 +27,8 @@ def check(system, folder: str) -> None:
         )
     where = {name: f"{folder}/{name}.csv" for name in tables}
     for name, table in tables.items():
+        if table.empty:
+            raise ValueError(f"{where[name]}: holds no rows; add them or drop the file")
         _once(where[name], table, name)
         whole = name == "allreduce"
         devices = system.machine_device_count if whole else system.device_count

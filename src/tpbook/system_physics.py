@@ -30,7 +30,7 @@ def check_allreduces(where: str, table: pd.DataFrame, bandwidth: float) -> None:
     """
     floor = table["message_bytes"] / bandwidth
     _not_faster(where, table["time_s"], floor, "the line rate in system.yml")
-    if len(table) and (table["time_s"] > TOO_SLOW * (START_UP + 2 * floor)).all():
+    if (table["time_s"] > TOO_SLOW * (START_UP + 2 * floor)).all():
         _looks_like_ms(where, 0, "time_s", table["time_s"].iloc[0], "every time")
 
 
@@ -43,7 +43,7 @@ def check_steps(
     Mixed steps are not judged: the table does not say how many tokens they hold.
     """
     keys = list(zip(table["p"], table["batch"], table["context"], table["phase"]))
-    floors = {key: _floors(model, card, bandwidth, *key) for key in set(keys)}
+    floors = _every_floor(where, keys, model, card, bandwidth)
     roofs = ("weight_gemm", f"the roof of {card.id}"), ("communication", "the line rate")
     for number, (category, what) in enumerate(roofs):
         own = (table["category"] == category).to_numpy()
@@ -56,12 +56,25 @@ def check_steps(
 
 def check_serving(where: str, table: pd.DataFrame, model: Model, card: Accelerator) -> None:
     """Refuse times of a token below or far beyond what reading the weights once takes."""
-    floors = {p: _floors(model, card, 1.0, p, 1, 1, "decode")[0] for p in set(table["p"])}
-    floor = table["p"].map(floors)
+    keys = [(p, 1, 1, "decode") for p in table["p"]]
+    floors = _every_floor(where, keys, model, card, np.inf)
+    floor = np.array([floors[key][0] for key in keys])
     _not_faster(where, table["tpot_s"], floor, f"the memory bandwidth of {card.id}", "tpot_s")
     row = first(table["tpot_s"] > TOO_SLOW * floor * table["batch"])
     if row is not None:
         _looks_like_ms(where, row, "tpot_s", table["tpot_s"].iloc[row], "it")
+
+
+def _every_floor(where: str, keys: list, model, card, bandwidth) -> dict:
+    """The floors of every (p, batch, context, phase); refuses what the model cannot do."""
+    floors = {}
+    for row, key in enumerate(keys):
+        if key not in floors:
+            try:
+                floors[key] = _floors(model, card, bandwidth, *key)
+            except ValueError as error:
+                refuse(where, row, "p", str(error), "correct the row or the model in system.yml")
+    return floors
 
 
 def _floors(model, card, bandwidth, p, batch, context, phase) -> tuple[float, float]:
