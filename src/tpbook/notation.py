@@ -122,6 +122,16 @@ NOTATION: dict[str, Row] = {
     "compute_time": Row(
         r"T_{\mathrm{comp}}", "time of everything but communication in a pass on p ranks", "s"
     ),
+    # A-priori prediction
+    "launch": Row(r"t_{\mathrm{launch}}", "time to launch the kernel of one collective", "s"),
+    "base": Row(r"t_{\mathrm{base}}", "what the protocol of a collective pays once", "s"),
+    "crossing": Row(r"t_{\mathrm{host}}", "what one step of a ring through the host adds", "s"),
+    "rank_time": Row(
+        r"T_{\mathrm{rank}}", "roofline time of a pass's kernels on one of p ranks", "s"
+    ),
+    "write_time": Row(
+        r"T_{\mathrm{write}}", "roofline time to write one rank's new keys and values", "s"
+    ),
     # Calibration
     "copy_time": Row(
         r"T_{\mathrm{copy}}", "time to copy one rank's share of a layer's KV cache", "s"
