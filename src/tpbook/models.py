@@ -1,4 +1,8 @@
-"""The models of the book: nine published geometries, and the parameters each one has."""
+"""The models of the book: published geometries, and the parameters each one has.
+
+Nine models are the book's own (data/models.yml); the published tables name further ones
+(data/published/models.yml). Both are found by id.
+"""
 
 from functools import cache
 
@@ -15,10 +19,13 @@ __all__ = [
     "model_sources",
     "models",
     "parameters",
+    "published_models",
     "total_parameters",
 ]
 
 OPTIONS = ["tie_embeddings", "qkv_bias", "sliding_window"]
+# What an older model has and the nine do not; Model's own default where an entry is silent.
+RARE = ["gated_mlp", "output_bias", "mlp_bias", "norm_bias", "positions"]
 
 
 @cache
@@ -26,26 +33,40 @@ def _table() -> dict:
     return read_table(data_path("models.yml"))
 
 
+@cache
+def _published_table() -> dict:
+    return read_table(data_path("published", "models.yml"))
+
+
 def _read(id: str, entry: dict) -> Model:
     where = f"models.yml: {id}"
     sizes = {name: field(entry, name, where) for name in COUNTS + OPTIONS}
-    return Model(id=id, **sizes)
+    return Model(id=id, **sizes, **{name: entry[name] for name in RARE if name in entry})
 
 
 def models() -> dict[str, Model]:
-    """Every model of data/models.yml by id."""
+    """The book's own models (data/models.yml) by id."""
     return {id: _read(id, entry) for id, entry in _table().items()}
+
+
+def published_models() -> dict[str, Model]:
+    """The further models that the published tables name (data/published/models.yml) by id."""
+    return {id: _read(id, entry) for id, entry in _published_table().items()}
 
 
 def model(id: str) -> Model:
     """The model of an id such as "llama-2-7b"; raises ValueError that lists the known ids."""
-    return _read(id, lookup(_table(), id, "model"))
+    return _read(id, _entry(id))
 
 
 def model_sources(id: str) -> dict:
     """Title, published parameter total, sources and notes of a catalogue model."""
-    entry = lookup(_table(), id, "model")
-    return {name: entry[name] for name in entry if name not in COUNTS + OPTIONS}
+    entry = _entry(id)
+    return {name: entry[name] for name in entry if name not in COUNTS + OPTIONS + RARE}
+
+
+def _entry(id: str) -> dict:
+    return lookup(_table() | _published_table(), id, "model")
 
 
 def parameters(model: Model) -> dict[str, int]:
