@@ -3,10 +3,10 @@ times are measured where they were and composed elsewhere."""
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from tpbook.serving_metrics import throughput
 from tpbook.steps import (
     configurations,
     contexts,
@@ -14,7 +14,6 @@ from tpbook.steps import (
     phase_times,
     serving_table,
     step_time,
-    throughput,
 )
 from tpbook.systems import chosen_system, load_system, systems
 
@@ -133,10 +132,6 @@ def test_what_a_system_lacks_is_refused_by_name(bridge):
         serving_table(bridge, 7, 7)
     bare = replace(bridge, steps=None)
     assert configurations(bare) == [] and contexts(bare, "decode") == []
-
-
-def test_throughput_counts_output_tokens_over_the_whole_latency():
-    assert throughput(np.array([1, 8]), 100, 4.0).tolist() == [25, 200]
 
 
 def test_the_environment_chooses_the_system(monkeypatch, tmp_path):

@@ -7,6 +7,7 @@ import pandas as pd
 from tpbook import catalogue, system_physics
 from tpbook.hardware import accelerator
 from tpbook.models import models
+from tpbook.serving_metrics import throughput
 from tpbook.system_tables import ACTIVITIES, TABLES
 from tpbook.tables import first, refuse
 
@@ -100,7 +101,7 @@ def _steps(where: str, table: pd.DataFrame, allreduce: pd.DataFrame | None) -> N
 
 
 def _serving(where: str, table: pd.DataFrame) -> None:
-    rate = table["batch"] * table["output_tokens"] / table["latency_s"]
+    rate = throughput(table["batch"], table["output_tokens"], table["latency_s"])
     row = first(np.abs(table["tokens_per_s"] / rate - 1) > RATE_TOLERANCE)
     if row is not None:
         reason = f"{table['tokens_per_s'].iloc[row]:g} is not batch x output_tokens / latency_s"
