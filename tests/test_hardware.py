@@ -6,12 +6,22 @@ import pytest
 import yaml
 
 from tpbook import hardware
-from tpbook.hardware import accelerator, accelerators, fabric, fabrics, provenance, sources
+from tpbook.hardware import (
+    accelerator,
+    accelerators,
+    fabric,
+    fabrics,
+    provenance,
+    published_accelerators,
+    sources,
+)
 from tpbook.paths import data_path
 
 RECORD = "h100-sxm h200-sxm b200-sxm mi300x tpu-v5e a100-80gb-sxm4 rtx-4090".split()
 OTHERS = "a40 a100-40gb-sxm4 a100-80gb-pcie l40s rtx-a6000".split()
-NETWORKS = {id: a.network for id, a in accelerators().items()} | fabrics()
+EVERY = accelerators() | published_accelerators()
+NETWORKS = {id: a.network for id, a in EVERY.items()} | fabrics()
+PARTS = ("accelerators", "published", "fabrics")
 
 
 TABLE = yaml.safe_load(data_path("hardware.yml").read_text())
@@ -26,11 +36,18 @@ def graded(place, node):
             yield from graded(f"{place}.{name}", child)
 
 
-ENTRIES = dict(graded("", {part: TABLE[part] for part in ("accelerators", "fabrics")}))
+ENTRIES = dict(graded("", {part: TABLE[part] for part in PARTS}))
 
 
 def test_the_devices_of_the_record_and_of_the_measurements_are_there():
     assert set(accelerators()) == set(RECORD + OTHERS)
+
+
+def test_the_published_ones_are_apart_and_found_by_the_same_call():
+    assert set(published_accelerators()) == {"gh200", "mi250", "gaudi2"}
+    assert not set(accelerators()) & set(published_accelerators())
+    assert accelerator("gaudi2") == published_accelerators()["gaudi2"]
+    assert provenance("mi250")[0]["value"] == accelerator("mi250").peak_flops
 
 
 @pytest.mark.parametrize("place", ENTRIES)
@@ -44,9 +61,10 @@ def test_every_value_has_a_source_and_an_honest_grade(place):
 
 
 def test_no_value_is_without_a_grade():
-    for id in accelerators():
-        for name in ("peak_flops", "memory_bytes", "memory_bandwidth", "network"):
-            assert f".accelerators.{id}.{name}" in ENTRIES
+    for part in PARTS[:2]:
+        for id in TABLE[part]:
+            for name in ("peak_flops", "memory_bytes", "memory_bandwidth", "network"):
+                assert f".{part}.{id}.{name}" in ENTRIES
     assert {f".fabrics.{id}" for id in fabrics()} <= set(ENTRIES)
 
 

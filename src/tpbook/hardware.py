@@ -71,7 +71,8 @@ class Accelerator:
 
 def accelerator(id: str) -> Accelerator:
     """The accelerator of an id such as "h100-sxm"; raises ValueError that lists the known ids."""
-    return _accelerator(id, lookup(_table()["accelerators"], id, "accelerator"))
+    table = _table()
+    return _accelerator(id, lookup(table["accelerators"] | table["published"], id, "accelerator"))
 
 
 def fabric(id: str) -> Fabric:
@@ -80,8 +81,13 @@ def fabric(id: str) -> Fabric:
 
 
 def accelerators() -> dict[str, Accelerator]:
-    """Every accelerator of data/hardware.yml by id."""
+    """The book's own accelerators by id: those of the record and of the measured systems."""
     return {id: _accelerator(id, entry) for id, entry in _table()["accelerators"].items()}
+
+
+def published_accelerators() -> dict[str, Accelerator]:
+    """The further accelerators, which only the published times name, by id."""
+    return {id: _accelerator(id, entry) for id, entry in _table()["published"].items()}
 
 
 def fabrics() -> dict[str, Fabric]:
@@ -98,7 +104,8 @@ def sources() -> dict[str, dict]:
 def provenance(id: str) -> list[dict]:
     """One row per value of an accelerator or fabric: field, value, unit, grade, sources, note."""
     table = _table()
-    entries = lookup(table["accelerators"] | table["fabrics"], id, "accelerator or fabric")
+    known = table["accelerators"] | table["published"] | table["fabrics"]
+    entries = lookup(known, id, "accelerator or fabric")
     if id in table["fabrics"]:
         entries = {"network": entries}
     rows = []
@@ -125,7 +132,7 @@ def provenance(id: str) -> list[dict]:
 @cache
 def _table() -> dict:
     table = read_table(data_path(FILE))
-    for part in ("sources", "accelerators", "fabrics"):
+    for part in ("sources", "accelerators", "published", "fabrics"):
         field(table, part, FILE)
     return table
 

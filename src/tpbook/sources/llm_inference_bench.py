@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tpbook import published
-from tpbook.hardware import accelerator
+from tpbook.hardware import accelerator, accelerators, published_accelerators
 from tpbook.models import model, total_parameters
 from tpbook.sources import read_blob, run
 from tpbook.sources.published_tables import fits, known_models, row, write_table
@@ -47,18 +47,12 @@ CARDS = {
     "Intel PVC GPU": "intel-pvc",
     "SambaNova SN40L": "sn40l",
 }
-# Least and most memory of what upstream counts as one device, in bytes; absent where unknown.
-# An MI250 and a Max 1550 are two devices to the software, and upstream does not say which it
-# counts: Llama-2-70B runs on two MI250, which only two whole cards can hold.
-MEMORY = {
-    "gh200": (96e9, 96e9),
-    "mi250": (64e9, 128e9),
-    "gaudi2": (96e9, 96e9),
-    "max-1550": (64e9, 128e9),
-    "intel-pvc": (64e9, 128e9),
-}
-# Rates of memory in B/s that no device can exceed.
-BANDWIDTH = {"gh200": 4.0e12, "mi250": 3.2768e12, "gaudi2": 2.45e12, "max-1550": 3.2768e12}
+# Least and most memory, in bytes, where what upstream counts as one device is in doubt. An MI250
+# and a Max 1550 are two devices to the software, and upstream does not say which it counts:
+# Llama-2-70B runs on two MI250, which only two whole cards can hold.
+DOUBTFUL = {"mi250": (64e9, 128e9), "max-1550": (64e9, 128e9), "intel-pvc": (64e9, 128e9)}
+# An SN40L computes from three tiers of memory, the largest of them outside the chip.
+TIERED = {"sn40l"}
 ENGINES = {"Deepspeed": "DeepSpeed", "Deepspeed-MII": "DeepSpeed-MII", "sambaflow": "SambaFlow"}
 DTYPES = {"vLLM": "fp16", "TensorRT-LLM": "fp16", "DeepSpeed-MII": "fp16", "llama.cpp": "fp16"}
 MODELS = {
@@ -78,6 +72,7 @@ MODELS = {
     "mistralai/Mistral-7B-v0.1": "mistral-7b-v0.1",
     "mistralai/Mixtral-8x7B-v0.1": "mixtral-8x7b-v0.1",
 }
+CATALOGUE = set(accelerators()) | set(published_accelerators())
 CELL = ["model", "accelerator", "engine", "tokens", "batch", "p"]
 # Two runs of one cell differ by 3 % at most.
 RUNS_DIFFER = 1.05
@@ -90,21 +85,20 @@ def read(checkout: Path, blob: str, paths: list[str]) -> pd.DataFrame:
 
 
 def memory_of(card: str) -> tuple[float, float] | None:
-    """Least and most bytes of one device."""
-    if card == "sn40l":  # Three tiers of memory, the largest of them outside the chip.
+    """Least and most bytes of one device, None where no figure decides."""
+    if card in TIERED:
         return None
-    if card in MEMORY:
-        return MEMORY[card]
-    return (accelerator(card).memory_bytes,) * 2
+    return DOUBTFUL[card] if card in DOUBTFUL else (accelerator(card).memory_bytes,) * 2
 
 
 def shortest_time(cell) -> float:
-    """Seconds to read the weights once for each output token at the datasheet's rate; 0 unknown."""
-    known = cell.accelerator in BANDWIDTH or cell.accelerator not in (*MEMORY, "sn40l")
-    if cell.model not in known_models() or not known:
+    """Seconds to read the weights once for each output token at the datasheet's rate.
+
+    0 where the model or the accelerator is in no catalogue.
+    """
+    if cell.model not in known_models() or cell.accelerator not in CATALOGUE:
         return 0.0
-    card = cell.accelerator
-    rate = BANDWIDTH[card] if card in BANDWIDTH else accelerator(card).memory_bandwidth
+    rate = accelerator(cell.accelerator).memory_bandwidth
     return cell.tokens * 2 * total_parameters(model(cell.model)) / (cell.p * rate)
 
 
