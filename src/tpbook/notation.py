@@ -140,6 +140,26 @@ NOTATION: dict[str, Row] = {
     "communication_q": Row(
         r"T_{\mathrm{comm},q}", "communication time of the same pass on q ranks", "s"
     ),
+    # Serving model
+    "growth": Row("g", "growth with the degree of what only several ranks pay", "1"),
+    "weight_bytes": Row("W_b", "bytes of the weights that one pass reads, all ranks", "B"),
+    "token_flops": Row("F_1", "matrix-multiply operations of one token", "FLOP"),
+    "token_cache": Row(r"k_p", "bytes that one token holds in one rank's KV cache", "B"),
+    "layers": Row("L", "layers", "1"),
+    "walk": Row(r"\tau", "time of one block of threads per cached token and layer", "s"),
+    "eta_weights": Row(r"\eta_w", "utilisation of memory while weights are read", "1"),
+    "eta_compute": Row(r"\eta_c", "utilisation of the peak in the GEMMs of decode", "1"),
+    "eta_cache": Row(r"\eta_k", "utilisation of memory while the KV cache is read", "1"),
+    "eta_prefill": Row(r"\eta_p", "utilisation of the peak in prefill", "1"),
+    "per_step": Row("c_0", "overhead of every pass", "s"),
+    "several": Row("c_{+}", "overhead of a step with more than one sequence", "s"),
+    "per_sequence": Row("c_1", "overhead of every sequence in a step", "s"),
+    "gather": Row("c_g", "overhead per sequence of gathering its result from two ranks", "s"),
+    "gemm_time": Row(r"T_{\mathrm{gemm}}", "time of the GEMMs of a decode step", "s"),
+    "cache_step_time": Row(
+        r"T_{\mathrm{cache}}", "time of reading the cache in a decode step", "s"
+    ),
+    "overhead_time": Row(r"T_{\mathrm{over}}", "overhead of a decode step", "s"),
 }
 
 
