@@ -1,7 +1,6 @@
 """Points of the rooflines: work from the ledger, times from the tables, counters beside both."""
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -92,14 +91,14 @@ def test_messages_keep_the_communication_of_the_steps(a40):
 
 
 def test_a_network_of_known_latency_and_bandwidth_is_found_again(a40):
-    table = a40.allreduce.query("statistic == 'median'").copy()
-    table["time_s"] = 20e-6 + ring_traffic(table["p"], table["message_bytes"]) / 10e9
-    made = replace(a40, allreduce=table)
-    for fit in network_fits(made, "nccl-kernel-eager").values():
+    table = message_points(a40, "nccl-kernel-eager")
+    table["time_s"] = 20e-6 + table["traffic"] / 10e9
+    fits = network_fits(table)
+    assert sorted(fits) == [2, 4, 8]
+    for fit in fits.values():
         assert (fit.alpha, fit.beta) == pytest.approx((20e-6, 10e9), rel=1e-9)
         assert FIT_RANGE[0] <= fit.low_message and fit.high_message <= FIT_RANGE[1]
-    few = table[table["message_bytes"] > FIT_RANGE[1]]
-    assert network_fits(replace(a40, allreduce=few), "nccl-kernel-eager") == {}
+    assert network_fits(table[table["message"] > FIT_RANGE[1]]) == {}
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ The work of a kernel comes from the ledger, its time from a table. Distances are
 time at a roof: the hard one, or the smooth one at the same rates.
 """
 
-import numpy as np
 import pandas as pd
 
 from tpbook.collectives import ring_traffic
@@ -109,18 +108,18 @@ def step_message_points(system: System, phase: str, context: int | None = None) 
     return _with_line(table.reset_index(drop=True), system)
 
 
-def network_fits(system: System, method: str) -> dict[int, HockneyFit]:
+def network_fits(points: pd.DataFrame) -> dict[int, HockneyFit]:
     """Latency and bandwidth by degree, fitted to the messages in FIT_RANGE.
 
-    A degree with fewer than three such messages is left out.
+    points: of message_points or step_message_points. A degree with fewer than three such sizes is
+    left out. Raises ValueError as network_fit.fit_hockney.
     """
-    found = {}
-    for p in degrees(system, method):
-        message, time = allreduce_times(system, p, method)
-        inside = (message >= FIT_RANGE[0]) & (message <= FIT_RANGE[1])
-        if len(np.unique(message[inside])) >= 3:
-            found[p] = fit_hockney(message[inside], time[inside], p)
-    return found
+    inside = points[points["message"].between(*FIT_RANGE)]
+    return {
+        int(p): fit_hockney(rows["message"], rows["time_s"], int(p))
+        for p, rows in inside.groupby("p")
+        if rows["message"].nunique() >= 3
+    }
 
 
 def _with_line(table: pd.DataFrame, system: System) -> pd.DataFrame:
