@@ -3,8 +3,11 @@ PYTHON ?= python3
 PY     := .venv/bin/python
 STAMP  := .venv/.installed
 FILES  ?= $(sort $(wildcard book/*.ipynb))
+SYSTEM ?=
+# The committed book is that of the default system, whatever the caller's shell says.
+unexport TPBOOK_SYSTEM
 
-.PHONY: help book test execute lint env lock clean
+.PHONY: help book test execute rerun lint env lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -20,6 +23,9 @@ test: env ## re-check everything: lint, laws, and every stored figure and number
 
 execute: env ## run chapters again and store them in canonical form [FILES="book/x.ipynb"]
 	$(PY) -m tpbook.book.execute $(FILES)
+
+rerun: env ## run sections 3 and 4 for another system [SYSTEM=quad-a100-sxm, or a folder]
+	@$(PY) -m tpbook.book.rerun "$(SYSTEM)"
 
 lint: env ## refuse what the re-check cannot see [FILES="book/x.ipynb"]
 	$(PY) -m tpbook.book.lint $(FILES)
