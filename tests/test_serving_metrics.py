@@ -34,6 +34,17 @@ def test_the_speedup_of_the_latency_lies_between_those_of_its_parts():
     np.testing.assert_allclose(one, parts[0])  # one token is all prefill
 
 
+def test_the_latencies_are_equal_at_the_break_even_output():
+    one, many = (0.08, 0.025), (0.3, 0.01)
+    output = metrics.break_even_output(*one, *many)
+    assert output > 1
+    latency = metrics.request_latency
+    assert latency(output, *one) == pytest.approx(latency(output, *many))
+    assert latency(output + 1, *one) > latency(output + 1, *many)
+    # Where both phases gain, one token is long enough.
+    assert metrics.break_even_output(*one, 0.04, 0.01) < 1
+
+
 @pytest.mark.parametrize(
     "gain, p, spread, word",
     [
@@ -57,6 +68,7 @@ def test_a_speedup_becomes_a_word(gain, p, spread, word):
         (lambda: metrics.request_latency(2, -1, 1), "ttft"),
         (lambda: metrics.throughput(8, 100, 0), "latency"),
         (lambda: metrics.total_throughput(8, -1, 100, 1), "prompt_tokens"),
+        (lambda: metrics.break_even_output(1.0, 0.01, 1.0, 0.02), "decode gains nothing"),
         (lambda: metrics.scaling(1.0, 1, 0.03), "p must be above 1"),
         (lambda: metrics.scaling(1.0, 2, -0.03), "spread"),
         (lambda: metrics.scaling(float("nan"), 2, 0.03), "speedup"),

@@ -48,7 +48,7 @@ def error_spread(p, q, time_one, time_p, time_q, spread_one, spread_p, spread_q)
 
 
 def sign(error: float, half_width: float) -> str:
-    """ "pessimistic", "optimistic", or "open" where the error does not exceed its half-width."""
+    """pessimistic or optimistic; open where the error does not exceed its half-width."""
     if abs(error) <= half_width:
         return "open"
     return "pessimistic" if error > 0 else "optimistic"

@@ -26,6 +26,7 @@ _SAMPLES = {
     "share": 0.3,
     "compute_ratio": 0.4,
     "context_limit": 5.0,
+    "tpot_one": 5.0,
     "communication_q": 4.0,
 }
 

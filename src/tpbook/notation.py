@@ -89,6 +89,9 @@ NOTATION: dict[str, Row] = {
     "tpot": Row(r"\mathrm{TPOT}", "time per output token after the first", "s"),
     "ttft_one": Row(r"\mathrm{TTFT}_1", "time to first token on one rank", "s"),
     "tpot_one": Row(r"\mathrm{TPOT}_1", "time per output token on one rank", "s"),
+    "break_even_output": Row(
+        r"n^{*}", "answer length from which more ranks shorten the latency", "1"
+    ),
     "latency": Row(r"T_{\mathrm{req}}", "latency of a request: to its last output token", "s"),
     "throughput": Row(r"X", "throughput: output tokens of all sequences per second", "s^-1"),
     "total_throughput": Row(

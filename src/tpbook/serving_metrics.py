@@ -3,8 +3,11 @@
 The measures themselves come from a stopwatch or from composed steps (tpbook.steps).
 """
 
+import numpy as np
+
 from tpbook import checks
 from tpbook.equation import equation
+from tpbook.symbolic import is_symbolic
 
 # Share of the ideal speed-up from which on this book says "almost linearly".
 NEARLY = 0.9
@@ -56,6 +59,23 @@ def latency_speedup(output_tokens, ttft_one, tpot_one, ttft, tpot):
     return request_latency(output_tokens, ttft_one, tpot_one) / request_latency(
         output_tokens, ttft, tpot
     )
+
+
+@equation("eq-break-even-output", symbol="break_even_output")
+def break_even_output(ttft_one, tpot_one, ttft, tpot):
+    """Answer length 1 + (TTFT - TTFT_1) / (TPOT_1 - TPOT) at which p ranks are as fast as one.
+
+    Longer answers are faster on p ranks. Below 1 every answer is. ttft_one, tpot_one: s on one
+    rank. ttft, tpot: s on p ranks. Raises ValueError for a time that is not positive, and where
+    decode gains nothing, so that no answer is long enough.
+    """
+    checks.positive(ttft_one=ttft_one, tpot_one=tpot_one, ttft=ttft, tpot=tpot)
+    gain = tpot_one - tpot
+    if not is_symbolic(gain) and not np.all(gain > 0):
+        raise ValueError(
+            f"decode gains nothing from the ranks, so no answer is long enough: TPOT_1 - TPOT is {gain} s"
+        )
+    return 1 + (ttft - ttft_one) / gain
 
 
 def scaling(speedup, p, spread) -> str:
