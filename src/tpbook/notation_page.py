@@ -21,6 +21,8 @@ MODULES = (
     "crossover",
     "cache_crossover",
     "serving_metrics",
+    "difference_method",
+    "kv_copy",
 )
 
 
