@@ -84,9 +84,9 @@ def pass_communication_time(p, collectives, message, alpha, beta):
 
 @equation("eq-step-overhead", symbol="overhead_time")
 def step_overhead_time(p, batch, per_step, several, per_sequence, gather):
-    """Overhead of a decode step: c_0 + c_+ [B > 1] + B (c_1 + g(p) c_g).
+    """Overhead of a pass: c_0 + c_+ [B > 1] + B (c_1 + g(p) c_g).
 
-    per_step: c_0, every step, s. several: c_+, added once where B > 1, s. per_sequence: c_1, each
+    per_step: c_0, every pass, s. several: c_+, added once where B > 1, s. per_sequence: c_1, each
     sequence, s. gather: c_g, each sequence whose result is gathered from ranks, s.
     On symbols B stands for a batch above one. Raises ValueError for p < 1, B < 1 or a negative
     time.
@@ -122,12 +122,13 @@ def prefill_pass_time(
     weight_bytes,
     memory_bandwidth,
     eta_weights,
-    per_step,
+    overhead_time,
     communication_time,
 ):
-    """TTFT: F/(p pi eta_p) + W/(p beta_m eta_w) + c_0 + the prefill's communication.
+    """TTFT: F/(p pi eta_p) + W/(p beta_m eta_w) + overhead + the prefill's communication.
 
-    flops: of all prompts of the batch, FLOP. eta_prefill: utilisation. communication_time: s.
+    flops: of all prompts of the batch, FLOP. eta_prefill: utilisation. overhead_time: that of
+    one pass, eq-step-overhead, s. communication_time: s.
     Other arguments and errors as decode_gemm_time.
     """
     checks.degree(p=p)
@@ -139,7 +140,7 @@ def prefill_pass_time(
         memory_bandwidth=memory_bandwidth,
         eta_weights=eta_weights,
     )
-    checks.nonnegative(per_step=per_step, communication_time=communication_time)
+    checks.nonnegative(overhead_time=overhead_time, communication_time=communication_time)
     compute = flops / (peak * eta_prefill)
     weights = weight_bytes / (memory_bandwidth * eta_weights)
-    return (compute + weights) / p + per_step + communication_time
+    return (compute + weights) / p + overhead_time + communication_time
