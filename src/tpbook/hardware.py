@@ -80,6 +80,16 @@ def fabric(id: str) -> Fabric:
     return _fabric(id, lookup(_table()["fabrics"], id, "fabric"), f"{FILE}: {id}")
 
 
+def clock(id: str) -> float | None:
+    """Clock in 1/s at which an accelerator's peak is reckoned; None where the catalogue has none.
+
+    Raises ValueError as accelerator does.
+    """
+    entry = lookup(_table()["accelerators"], id, "accelerator")
+    check = field(entry, "peak_flops", f"{FILE}: {id}").get("check", {})
+    return check.get("clock")
+
+
 def accelerators() -> dict[str, Accelerator]:
     """The book's own accelerators by id: those of the record and of the measured systems."""
     return {id: _accelerator(id, entry) for id, entry in _table()["accelerators"].items()}
