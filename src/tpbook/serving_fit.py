@@ -43,16 +43,18 @@ class Amounts:
 
     linear: (rows, parameters), what multiplies 1/eta of the first four and the six times.
     gemm, cache: (rows, 2) the two parts of each norm: 1/eta_weights and 1/eta_compute, 1/eta_cache
-    and walk. fixed: what no parameter scales (the ring's traffic).
+    and walk. fixed: what no parameter scales (the ring's traffic). exponent: that of the norms.
     """
 
     linear: np.ndarray
     gemm: np.ndarray
     cache: np.ndarray
     fixed: np.ndarray
+    exponent: float = 2.0
 
     def __getitem__(self, rows) -> "Amounts":
-        return Amounts(self.linear[rows], self.gemm[rows], self.cache[rows], self.fixed[rows])
+        parts = self.linear[rows], self.gemm[rows], self.cache[rows], self.fixed[rows]
+        return Amounts(*parts, self.exponent)
 
 
 GEMM, CACHE = [0, 1], [2, 4]
@@ -115,27 +117,30 @@ def fit(known: Amounts, time: np.ndarray) -> Parameters:
     return _parameters(_solve(known, np.asarray(time, dtype=float)))
 
 
-def intervals(known: Amounts, time: np.ndarray, found: Parameters, cells) -> dict:
-    """95 % intervals by parameter, of a bootstrap that draws cells; one bounded Newton step a draw.
+def draws(known: Amounts, time: np.ndarray, found: Parameters, cells) -> tuple[dict, tuple]:
+    """Bootstrap of the fit: 95 % intervals by parameter, and the covariance of the unknowns.
 
-    cells: a label for each row; rows of one label are drawn together. The prior stays, so the
-    interval of what the rows do not tell is the prior's.
+    Cells are drawn, and what the prior says is drawn anew; each draw takes one bounded Newton step
+    from the fit. The unknowns are reciprocal utilisations and times in s.
+    cells: a label for each row; rows of one label are drawn together.
     """
     values = _unknowns(found)
     residual, slopes = _residuals(known, time, values)
     prior, prior_slopes = _prior(values)
     rng = np.random.default_rng(SEED)
     labels, place = np.unique(np.asarray(cells), return_inverse=True)
-    draws = rng.multinomial(len(labels), np.full(len(labels), 1 / len(labels)), REPLICATES)
-    weights = draws[:, place]
+    counts = rng.multinomial(len(labels), np.full(len(labels), 1 / len(labels)), REPLICATES)
+    weights = counts[:, place]
     # Drawing what the prior says about each utilisation anew keeps its width in the interval.
     said = prior + rng.standard_normal((REPLICATES, len(prior)))
     normal = np.einsum("bi,ij,ik->bjk", weights, slopes, slopes) + prior_slopes.T @ prior_slopes
     pull = np.einsum("bi,i,ij->bj", weights, residual, slopes) + said @ prior_slopes
     drawn = values + _bounded_step(normal, pull, *(bound - values for bound in _bounds()))
+    covariance = np.cov(drawn, rowvar=False)
     drawn[:, :4] = 1 / drawn[:, :4]
     ends = np.percentile(drawn, [2.5, 97.5], axis=0)
-    return {name: (_rounded(a), _rounded(b)) for name, a, b in zip(NAMES, *ends)}
+    named = {name: (_rounded(a), _rounded(b)) for name, a, b in zip(NAMES, *ends)}
+    return named, tuple(tuple(_rounded(value) for value in row) for row in covariance)
 
 
 def left_out(known: Amounts, time: np.ndarray, groups) -> np.ndarray:
@@ -147,6 +152,27 @@ def left_out(known: Amounts, time: np.ndarray, groups) -> np.ndarray:
         found = fit(known[~out], time[~out])
         errors[out] = times(known[out], found) / time[out] - 1
     return errors
+
+
+def spread(known: Amounts, found: Parameters, covariance) -> np.ndarray:
+    """Relative standard deviation of every row's time that the covariance of draws() implies."""
+    total, slopes = _evaluate(known, _unknowns(found))
+    return np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.asarray(covariance), slopes)) / total
+
+
+def growth_ambiguity(known: Amounts, found: Parameters, p) -> np.ndarray:
+    """Relative half-distance of a row's time between two other laws of growth with the degree.
+
+    Latency per collective (constant from p = 2 on) and latency per level of a tree (log2 p): the
+    laws that timed all-reduces follow, and that g(p) = 2(p-1)/p lies between. Zero up to p = 2.
+    """
+    p = np.asarray(p, dtype=float)
+    growing = [NAMES.index("gather"), NAMES.index("alpha")]
+    paid = known.linear[:, growing] @ _unknowns(found)[growing]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = np.where(p > 1, paid / (2 * (p - 1) / p), 0.0)
+    between = np.where(p > 2, (np.log2(p) - 1) / 2, 0.0)
+    return unit * between / times(known, found)
 
 
 def uncertainty(known: Amounts, time: np.ndarray) -> dict[str, float]:
@@ -211,9 +237,13 @@ def _evaluate(known: Amounts, values: np.ndarray) -> tuple[np.ndarray, np.ndarra
     total = known.linear @ values + known.fixed
     for parts, columns in ((known.gemm, GEMM), (known.cache, CACHE)):
         scaled = parts * values[columns]
-        norm = np.sqrt((scaled**2).sum(axis=1))
+        power = known.exponent
+        larger = scaled.max(axis=1)
+        shares = scaled / np.where(larger > 0, larger, 1)[:, None]
+        norm = larger * (shares**power).sum(axis=1) ** (1 / power)
         total = total + norm
-        slopes[:, columns] += parts * scaled / np.where(norm > 0, norm, 1)[:, None]
+        ratio = scaled / np.where(norm > 0, norm, 1)[:, None]
+        slopes[:, columns] += parts * ratio ** (power - 1)
     return total, slopes
 
 

@@ -1,6 +1,6 @@
 """What a serving prediction needs to know of a model and of a machine: amounts and rates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -119,15 +119,3 @@ def machine_of(card: Accelerator, network: Fabric) -> Machine:
     return Machine(
         card.title, card.peak_flops, card.memory_bandwidth, card.memory_bytes, network, share
     )
-
-
-def rewired(machine: Machine, topology: str, links: int) -> Machine:
-    """The machine with the same line rate wired otherwise: topology and number of links."""
-    checks.positive(links=links)
-    network = replace(
-        machine.network,
-        topology=topology,
-        links=links,
-        rate_per_link=machine.network.per_direction / links,
-    )
-    return replace(machine, network=network)
