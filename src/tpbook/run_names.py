@@ -1,6 +1,7 @@
-"""How the published runs are called in tables and figures."""
+"""How published runs and the book's systems are called in tables and figures."""
 
 from tpbook import catalogue
+from tpbook.system_record import System
 
 ENGINES = {
     "DeepSpeed": "DeepSpeed",
@@ -31,6 +32,18 @@ CARDS = {
     "raspberry-pi-5": "Pi 5",
     "sn40l": "SN40L",
 }
+SYSTEMS = {
+    "octo-h100-sxm": "H100 NVLink",
+    "quad-a100-sxm": "A100 NVLink",
+    "quad-a40-bridge": "bridged A40",
+    "quad-a40-hoststaged": "host-staged A40",
+    "quad-l40s-pcie": "L40S PCIe",
+}
+
+
+def system_name(system: System) -> str:
+    """Short name of a system of the book, or the title of another one."""
+    return SYSTEMS.get(system.id, system.title)
 
 
 def run_name(engine: str, accelerator: str) -> str:
