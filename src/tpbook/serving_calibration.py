@@ -33,7 +33,8 @@ REMEDY = {
 class Calibration:
     """What a fit found, and where it may be used.
 
-    name: what was measured. accelerator: catalogue id, or the published table's word. model: id.
+    name: what was measured. source: the published source or the system, which knows the wiring.
+    accelerator: catalogue id, or the published table's word. model: id.
     intervals: 95 % by parameter. covariance: of the parameters as the solver sees them
     (reciprocal utilisations, then seconds), from the same bootstrap.
     noise: the 90 % quantile of |relative error| over rows left out by lengths; fitted_error: the
@@ -43,6 +44,7 @@ class Calibration:
     """
 
     name: str
+    source: str
     accelerator: str
     model: str
     basis: str
@@ -64,6 +66,7 @@ def calibrate_rows(
     work: Work,
     machine: Machine,
     name: str,
+    source: str,
     accelerator: str,
     model: str,
     basis: str = "serving rows",
@@ -89,6 +92,7 @@ def calibrate_rows(
     longest = np.maximum(longest * table["prompt_tokens"], message)
     return Calibration(
         name=name,
+        source=source,
         accelerator=accelerator,
         model=model,
         basis=basis,

@@ -78,7 +78,7 @@ def amounts(table: pd.DataFrame, work: Work, machine: Machine) -> Amounts:
 
     # One parameter at a time: infinite rates and no overheads leave one part of the form.
     nothing = Parameters(*(np.inf,) * 4, *(0.0,) * 6)
-    silent = replace(machine, share=np.inf, measured=())
+    silent = replace(machine, measured=tuple((int(each), np.inf) for each in np.unique(p)))
 
     def seconds(found, on):
         first = prefill_terms(work, on, found, p, np.where(passes, batch, 1), prompt)

@@ -78,7 +78,9 @@ class Machine:
         if rate is None:
             rate = self.across
         if rate is None:
-            raise ValueError(f"{self.network.title} joins two devices, so p must be 2, got {p}")
+            raise ValueError(
+                f"{self.network.title} joins two devices, got p = {p}: name the fabric beyond them"
+            )
         return rate * self.share
 
 

@@ -1,0 +1,219 @@
+"""Calibrations by name: from a published table, from a system folder, or from a file."""
+
+import json
+import math
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tpbook.accuracy_sets import select, setting
+from tpbook.collectives import bus_bandwidth
+from tpbook.models import model
+from tpbook.published_machines import published_machine
+from tpbook.serving_calibration import Calibration, calibrate_rows
+from tpbook.serving_fit import NAMES, PRIOR, TYPICAL, UTILISATIONS
+from tpbook.serving_model import Parameters
+from tpbook.serving_work import Machine, machine, model_work
+from tpbook.steps import contexts, phase_times
+from tpbook.system_record import System
+from tpbook.systems import allreduce_times, degrees, load_system
+
+FORMAT = 1
+ROW = ["p", "batch", "prompt_tokens", "output_tokens", "phase", "time_s"]
+PAIRS_OF_NUMBERS = ("degrees", "batches", "prompts", "outputs", "messages")
+
+
+def calibrate_published(
+    source: str, model_id: str, card: str, engine: str, on: tuple[int, ...] | None = None
+) -> Calibration:
+    """Calibrate on one published set; on: the degrees to use, all by default.
+
+    Raises ValueError for a set without rows, and as calibrate_rows does.
+    """
+    table = select(source, model_id, card, engine)
+    name = f"{source}: {model_id}, {card}, {engine}"
+    if table.empty:
+        raise ValueError(f"{name}: no usable rows; check the model, accelerator and engine")
+    if on is not None:
+        table = table[table["p"].isin(on)]
+    return calibrate_rows(table, *setting(source, model_id, card), name, source, card, model_id)
+
+
+def calibrate_system(system: System, on: tuple[int, ...] | None = None) -> Calibration:
+    """Calibrate on a system's serving rows, or else its steps, with the network of its all-reduces.
+
+    Raises ValueError for a system without either or without a model, and as calibrate_rows does.
+    """
+    if system.model is None:
+        raise ValueError(f"{system.id}: system.yml names no model, so no amounts are known")
+    table, basis = system_rows(system)
+    if on is not None:
+        table = table[table["p"].isin(on)]
+    found = system_machine(system)
+    return calibrate_rows(
+        table,
+        model_work(model(system.model)),
+        found,
+        f"system {system.id}",
+        f"system:{system.id}",
+        system.accelerator,
+        system.model,
+        basis,
+    )
+
+
+def system_rows(system: System) -> tuple[pd.DataFrame, str]:
+    """The times of a system as rows to calibrate on, and what they are: serving rows or steps.
+
+    Steps give whole passes and, apart, the cache reading and the communication of a decode step.
+    Raises ValueError for a system with neither table.
+    """
+    if system.serving is not None:
+        rows = []
+        for row in system.serving.to_dict("records"):
+            cell = row["p"], row["batch"], row["prompt_tokens"], row["output_tokens"]
+            rows += [(*cell, "prefill", row["ttft_s"]), (*cell, "decode", row["tpot_s"])]
+        return pd.DataFrame(rows, columns=ROW).dropna(), "serving rows"
+    if system.steps is None:
+        raise ValueError(f"{system.id}: add serving.csv or steps.csv to calibrate on it")
+    rows = []
+    for phase in ("prefill", "decode"):
+        for context in contexts(system, phase):
+            for (p, batch), parts in phase_times(system, phase, context).iterrows():
+                cell = p, batch, context, 0
+                rows.append((*cell, phase, parts.sum()))
+                if phase == "decode":
+                    rows.append((*cell, "decode cache", parts.get("attention")))
+                    rows.append((*cell, "decode communication", parts.get("communication")))
+    table = pd.DataFrame(rows, columns=ROW).dropna()
+    return table[table["time_s"] > 0], "steps"
+
+
+def system_machine(system: System) -> Machine:
+    """The system's accelerator, with the bus bandwidth of its longest timed messages as network."""
+    found = machine(system.accelerator)
+    if system.allreduce is None:
+        return found
+    measured = []
+    for p in degrees(system):
+        messages, seconds = allreduce_times(system, p)
+        measured.append((p, float(bus_bandwidth(p, messages[-1], seconds[-1]))))
+    return replace(found, measured=tuple(measured))
+
+
+def uncalibrated(card: str, model_id: str) -> Calibration:
+    """What stands in where nothing was measured: assumed utilisations and overheads, no interval."""
+    assumed = {name: PRIOR[name][0] for name in UTILISATIONS} | TYPICAL
+    nothing = (0.0,) * len(NAMES)
+    return Calibration(
+        name="nothing: assumed utilisations and overheads",
+        source="",
+        accelerator=card,
+        model=model_id,
+        basis="assumed",
+        parameters=Parameters(**assumed),
+        intervals={},
+        covariance=(nothing,) * len(NAMES),
+        noise=math.nan,
+        fitted_error=math.nan,
+        rows=0,
+        **dict.fromkeys(PAIRS_OF_NUMBERS, (0, 0)),
+    )
+
+
+def named(name: str, on: tuple[int, ...] | None = None) -> Calibration:
+    """The calibration of a name: SOURCE:MODEL:ACCELERATOR:ENGINE of a published table, system:ID
+    or a system's folder to calibrate anew on the degrees of `on`, or a file that save wrote.
+
+    Raises ValueError for a name that is none of these, for a file with degrees to choose, and as
+    the calibrations do.
+    """
+    parts = name.split(":")
+    if len(parts) == 4:
+        return calibrate_published(*parts, on=on)
+    if len(parts) == 2 and parts[0] == "system":
+        return calibrate_system(load_system(parts[1]), on)
+    if Path(name).is_dir():
+        return calibrate_system(load_system(name), on)
+    if Path(name).is_file():
+        if on is not None:
+            raise ValueError(f"{name} is calibrated already; choose degrees when calibrating")
+        return load(name)
+    raise ValueError(
+        f"no calibration {name!r}: give SOURCE:MODEL:ACCELERATOR:ENGINE, system:ID, a system's "
+        "folder or a file that calibrate wrote"
+    )
+
+
+def home(calibration: Calibration) -> Machine:
+    """The machine that a calibration was measured on, wired as its source says."""
+    kind, _, id = calibration.source.partition(":")
+    if kind == "system":
+        return system_machine(load_system(id))
+    return published_machine(calibration.source, calibration.accelerator)
+
+
+def save(calibration: Calibration, path: str | Path) -> None:
+    """Write a calibration as JSON, aside first and then renamed, so that no half file is left.
+
+    Raises ValueError where the file cannot be written.
+    """
+    path = Path(path)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    text = json.dumps({"format": FORMAT, **asdict(calibration)}, indent=1)
+    try:
+        aside.write_text(text + "\n", encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise ValueError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def load(path: str | Path) -> Calibration:
+    """Read a calibration that save wrote.
+
+    Raises ValueError naming the file and the field for anything else.
+    """
+    try:
+        entry = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: is not JSON ({error})") from None
+    if not isinstance(entry, dict) or entry.pop("format", None) != FORMAT:
+        raise ValueError(f"{path}: is no calibration of format {FORMAT}; write one with calibrate")
+    expected = set(Calibration.__dataclass_fields__)
+    wrong = sorted(expected ^ set(entry))
+    if wrong:
+        raise ValueError(f"{path}: field {wrong[0]!r} is missing or unknown")
+    try:
+        entry["parameters"] = _parameters(entry["parameters"])
+        entry["intervals"] = {
+            key: tuple(map(float, ends)) for key, ends in entry["intervals"].items()
+        }
+        covariance = np.array(entry["covariance"], dtype=float)
+        for name in PAIRS_OF_NUMBERS:
+            low, high = entry[name]
+            entry[name] = (float(low), float(high))
+        numbers = [entry["noise"], entry["fitted_error"]]
+        if (
+            covariance.shape != (len(NAMES),) * 2
+            or not np.isfinite([*numbers, *covariance.flat]).all()
+        ):
+            raise ValueError("covariance, noise and fitted_error must be finite numbers")
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return Calibration(**entry | {"covariance": tuple(map(tuple, covariance.tolist()))})
+
+
+def _parameters(given: dict) -> Parameters:
+    found = Parameters(**{name: float(value) for name, value in given.items()})
+    for name in NAMES:
+        value = getattr(found, name)
+        bad = not math.isfinite(value) or value < 0
+        if bad or (name in UTILISATIONS and not 0 < value <= 1):
+            raise ValueError(f"parameter {name} must be a time or a utilisation, got {value}")
+    return found
