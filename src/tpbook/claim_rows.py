@@ -14,7 +14,7 @@ VERDICTS = {
     "implied": "implied",
     "needs hardware": "hardware",
 }
-CHAPTERS = ("2.1", "2.2", "2.3", "2.4", "2.5")
+CHAPTERS = ("2.1", "2.2", "2.3", "2.4", "2.5", "3", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6")
 TEXTS = ("id", "source", "section", "claim", "verdict", "reason", "chapter")
 Value = bool | int | float | str
 
@@ -66,7 +66,7 @@ def read_row(row, sources: dict, file: str, position: int) -> Claim:
     _one_of(fields, "source", sources, where)
     _one_of(fields, "verdict", VERDICTS, where)
     _one_of(fields, "chapter", CHAPTERS, where)
-    if not re.fullmatch(r"R-\d{2,3}|O-2\.\d-\d\d", fields["id"]):
+    if not re.fullmatch(r"R-\d{2,3}|O-\d(\.\d)?-\d\d", fields["id"]):
         raise ValueError(f"{where}: id must look like R-01 or O-2.1-01, got {fields['id']!r}")
     for name in ("unit", "check", "without"):
         if name in row:

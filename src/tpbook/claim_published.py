@@ -1,0 +1,75 @@
+"""Checks of the claims ledger on published runs, and on a calibration carried to another card."""
+
+from functools import cache
+
+import pandas as pd
+
+from tpbook import amdahl_errors, published
+from tpbook.claim_evaluation import A40, A100, read_system
+from tpbook.hardware import accelerator
+from tpbook.roofline_points import kernel_points
+from tpbook.transfer import fit_terms, transferred_times
+
+
+@cache
+def error_table():
+    """Amdahl's relative errors at four ranks, from one and two, of every usable published setting."""
+    table = published.usable(published.published())
+    spreads = amdahl_errors.time_spreads(table)
+    setting = list(published.SETTING)
+    return amdahl_errors.extrapolations(table, setting, ((1, 2, 4),), spreads)
+
+
+def share_with_sign(sign):
+    """Share of those errors that are pessimistic, optimistic or open (within the noise)."""
+    return float((error_table()["sign"] == sign).mean())
+
+
+def mean_error():
+    """Mean size of those errors."""
+    return float(error_table()["error"].abs().mean())
+
+
+@cache
+def single_sequence():
+    """Usable settings at batch one with a one-rank time: (count, how many some degree slows down).
+
+    Slower: by more than the 3 % by which two runs of one cell differ.
+    """
+    table = published.usable(published.published())
+    table = table[(table["batch"] == 1) & (table["phase"] != "prefill")]
+    runs = [run for _, run in published.settings(table) if 1 in run.index and len(run) > 1]
+    slower = [bool((run.drop(1) > 1.03 * run[1]).any()) for run in runs]
+    return len(slower), sum(slower)
+
+
+@cache
+def transfer_errors(source=A40, target=A100):
+    """Relative errors of a target's steps without communication, by laws fitted to a source's."""
+    points = {
+        id: pd.concat(
+            (
+                kernel_points(read_system(id), accelerator(read_system(id).accelerator), phase)
+                for phase in ("prefill", "decode")
+            ),
+            ignore_index=True,
+        )
+        for id in (source, target)
+    }
+    cards = {id: accelerator(read_system(id).accelerator) for id in points}
+    laws = fit_terms(points[source], cards[source])
+    found = points[target]
+    found = found.assign(law_s=transferred_times(laws, found, cards[target]))
+    totals = found.groupby(["phase", "p", "batch"])[["time_s", "law_s"]].sum()
+    return totals["law_s"] / totals["time_s"] - 1
+
+
+def transfer_error(source=A40, target=A100):
+    """Mean size of those errors."""
+    return float(transfer_errors(source, target).abs().mean())
+
+
+def worst_transfer_error(source=A40, target=A100):
+    """The one of those errors that is farthest from zero."""
+    errors = transfer_errors(source, target)
+    return float(errors[errors.abs().idxmax()])
