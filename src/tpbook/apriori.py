@@ -5,6 +5,7 @@ latency and its ring traffic at the line rate.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from tpbook import checks
 from tpbook.category_utilisation import category_work
 from tpbook.equation import equation
 from tpbook.geometry import Model
-from tpbook.hardware import accelerator, fabrics
+from tpbook.hardware import Accelerator, accelerator, fabrics
 from tpbook.latency_budget import latency_budget, nccl_latency, part
 from tpbook.modified_amdahl import communication_time
 from tpbook.step_collectives import step_collectives
@@ -91,9 +92,9 @@ def predict_steps(
     tokens, cached = (context, 0) if phase == "prefill" else (1, context)
     rows = []
     for (p, batch), row in collectives.iterrows():
-        work = category_work(model, card, p, batch, tokens, cached, int(row["passes"]))["ideal_s"]
+        work = _roof_times(model, card, p, batch, tokens, cached, int(row["passes"]))
         count, message, rate = row["collectives"], row["message"], line_rate(system, p)
-        terms = {name: float(work.get(name, 0)) for name in COMPUTE}
+        terms = {name: work.get(name, 0.0) for name in COMPUTE}
         terms["latency"] = float(communication_time(p, count, 0, alpha(p), rate))
         terms["bandwidth"] = float(communication_time(p, count, message, 0, rate))
         rank = sum(terms[name] for name in COMPUTE if name != "kv_copy")
@@ -115,3 +116,10 @@ def split_communication(time, p, message, alpha, beta) -> tuple:
     share = np.divide(alpha, law, out=np.zeros_like(law * 1.0), where=np.asarray(law) > 0)
     latency = np.where(np.asarray(p) > 1, time * share, 0.0)[()]
     return latency, np.where(np.asarray(p) > 1, time, 0.0)[()] - latency
+
+
+@cache  # the same steps are predicted with several latencies
+def _roof_times(
+    model: Model, card: Accelerator, p: int, batch: int, tokens: int, context: int, passes: int
+) -> dict[str, float]:
+    return category_work(model, card, p, batch, tokens, context, passes)["ideal_s"].to_dict()

@@ -42,6 +42,12 @@ NOTATION: dict[str, Row] = {
     "eta": Row(r"\eta", "utilisation: ideal time over measured time", "1"),
     "startup": Row("t_0", "start-up time of a kernel", "s"),
     "exponent": Row(r"\nu", "exponent of the norm that joins the two roofs", "1"),
+    "loop": Row("t_k", "time that one element of the inner width adds to a GEMM", "s"),
+    "deviation": Row(
+        r"\delta", "measured time of a shard over its law's, at a smaller degree", "1"
+    ),
+    "carried": Row(r"\lambda", "share of a deviation that is carried to a larger degree", "1"),
+    "carried_time": Row(r"T_{\mathrm{GEMM}}", "time of one GEMM, with its deviation carried", "s"),
     "kernel_time": Row(r"T_{\mathrm{kernel}}", "time of one kernel", "s"),
     "ideal_time": Row(r"T_{\mathrm{ideal}}", "roofline time at full utilisation", "s"),
     "ridge_intensity": Row(r"I^{*}", "ridge: intensity where the two roofs meet", "FLOP/B"),
@@ -127,7 +133,7 @@ NOTATION: dict[str, Row] = {
     ),
     # A-priori prediction
     "launch": Row(r"t_{\mathrm{launch}}", "time to launch the kernel of one collective", "s"),
-    "base": Row(r"t_{\mathrm{base}}", "what the protocol of a collective pays once", "s"),
+    "base": Row(r"\alpha_0", "what the protocol of a collective pays once", "s"),
     "crossing": Row(r"t_{\mathrm{host}}", "what one step of a ring through the host adds", "s"),
     "rank_time": Row(
         r"T_{\mathrm{rank}}", "roofline time of a pass's kernels on one of p ranks", "s"
