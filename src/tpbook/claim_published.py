@@ -8,6 +8,7 @@ from tpbook import amdahl_errors, published
 from tpbook.claim_evaluation import A40, A100, read_system
 from tpbook.hardware import accelerator
 from tpbook.roofline_points import kernel_points
+from tpbook.serving_metrics import scaling
 from tpbook.transfer import fit_terms, transferred_times
 
 
@@ -31,16 +32,16 @@ def mean_error():
 
 
 @cache
-def single_sequence():
-    """Usable settings at batch one with a one-rank time: (count, how many some degree slows down).
+def single_sequence(word=None):
+    """Usable settings with one sequence, timed on one rank and on four: how many scale as a word.
 
-    Slower: by more than the 3 % by which two runs of one cell differ.
+    word: of serving_metrics.scaling, such as "regresses"; None counts them all.
     """
     table = published.usable(published.published())
-    table = table[(table["batch"] == 1) & (table["phase"] != "prefill")]
-    runs = [run for _, run in published.settings(table) if 1 in run.index and len(run) > 1]
-    slower = [bool((run.drop(1) > 1.03 * run[1]).any()) for run in runs]
-    return len(slower), sum(slower)
+    runs = [run for _, run in published.settings(table[table["batch"] == 1])]
+    gains = [run[1] / run[4] for run in runs if {1, 4} <= set(run.index)]
+    words = [scaling(gain, 4, amdahl_errors.SINGLE_RUN) for gain in gains]
+    return words.count(word) if word else len(words)
 
 
 @cache
