@@ -202,7 +202,7 @@ def test_models_without_a_printed_total_have_the_size_of_their_name(id, billions
 def test_heads_of_the_published_models_make_the_width(id):
     m = model(id)
     assert m.heads * m.head_dim == m.hidden
-    assert {"title", "published_source", "config"} <= set(model_sources(id))
+    assert {"title", "published_source", "config", "read"} <= set(model_sources(id))
 
 
 def test_the_two_catalogues_share_no_id_and_one_lookup():
