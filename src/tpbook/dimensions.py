@@ -24,6 +24,7 @@ _SAMPLES = {
     "time_one": 100.0,
     "speedup": 2.0,
     "share": 0.3,
+    "carried": 0.4,
     "compute_ratio": 0.4,
     "context_limit": 5.0,
     "tpot_one": 5.0,
