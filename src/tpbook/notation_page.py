@@ -23,6 +23,8 @@ MODULES = (
     "serving_metrics",
     "difference_method",
     "kv_copy",
+    "latency_budget",
+    "apriori",
 )
 
 
