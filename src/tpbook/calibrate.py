@@ -198,7 +198,7 @@ def load(path: str | Path) -> Calibration:
         for name in PAIRS_OF_NUMBERS:
             low, high = entry[name]
             entry[name] = (float(low), float(high))
-        numbers = [entry["noise"], entry["fitted_error"]]
+        numbers = [float(entry["noise"]), float(entry["fitted_error"])]
         if (
             covariance.shape != (len(NAMES),) * 2
             or not np.isfinite([*numbers, *covariance.flat]).all()

@@ -18,7 +18,7 @@ from tpbook.sharding import shard
 
 # 90 % quantile of |error| when a calibration is carried to another accelerator, as accuracy finds
 # it for A100 to H100 (test cross-hardware); the only such pair that public tables allow.
-CARRIED = 0.15
+CARRIED = 0.16
 PARTS = ("prefill", "decode", "end-to-end")
 NORMAL_90 = 1.645
 

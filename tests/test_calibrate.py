@@ -1,0 +1,104 @@
+"""Calibrations by name and on file: a round trip, and one line for everything that is wrong."""
+
+import json
+
+import pytest
+
+from tpbook.calibrate import (
+    calibrate_published,
+    calibrate_system,
+    home,
+    load,
+    named,
+    save,
+    system_machine,
+    system_rows,
+    uncalibrated,
+)
+from tpbook.steps import phase_times, step_time
+from tpbook.systems import load_system
+
+SET = "llm-inference-bench:llama-2-7b:h100-sxm:vLLM"
+FOUND = named(SET, (1, 2))
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path):
+    path = tmp_path / "vllm.json"
+    save(FOUND, path)
+    assert load(path) == FOUND == named(str(path))
+    assert [each.name for each in tmp_path.iterdir()] == ["vllm.json"]
+
+
+def test_a_name_is_its_published_set():
+    assert FOUND == calibrate_published(*SET.split(":"), on=(1, 2))
+    assert FOUND.degrees == (1, 2) and home(FOUND).bandwidth(2) == pytest.approx(370e9 / 3)
+
+
+def test_steps_give_passes_and_their_parts():
+    system = load_system("quad-a40-hoststaged")
+    rows, basis = system_rows(system)
+    assert basis == "steps"
+    decode = rows.query("phase == 'decode' and p == 2 and batch == 8")["time_s"].item()
+    assert decode == pytest.approx(step_time(system, 2, 8, "decode"))
+    cache = rows.query("phase == 'decode cache' and p == 2 and batch == 8")["time_s"].item()
+    assert cache == phase_times(system, "decode").loc[(2, 8), "attention"]
+
+
+def test_a_system_brings_its_own_network():
+    system = load_system("quad-a40-hoststaged")
+    assert system_machine(system).bandwidth(4) < 8e9 < system.bandwidth.value
+    found = calibrate_system(system)
+    assert found.basis == "steps" and found.degrees == (1, 4)
+    assert home(found) == system_machine(system)
+
+
+def test_nothing_measured_has_no_interval():
+    assert uncalibrated("a40", "llama-2-7b").intervals == {}
+
+
+def test_nothing_half_written_stays(tmp_path):
+    with pytest.raises(ValueError, match="cannot be written"):
+        save(FOUND, tmp_path / "no-such-folder" / "vllm.json")
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(ValueError, match="cannot be written"):
+        save(FOUND, tmp_path / "taken")
+    assert [each.name for each in tmp_path.iterdir()] == ["taken"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": 9}, "is no calibration of format 1"),
+        ({"noise": None}, "must be a string or a real number"),
+        ({"noise": float("nan")}, "must be finite"),
+        ({"surprise": 1}, "field 'surprise' is missing or unknown"),
+        ({"degrees": [1]}, "not enough values"),
+        ({"parameters": {}}, "missing"),
+        ({"parameters": {**vars(FOUND.parameters), "alpha": -1.0}}, "parameter alpha"),
+        ({"parameters": {**vars(FOUND.parameters), "eta_cache": 1.5}}, "parameter eta_cache"),
+        ({"covariance": [[0.0]]}, "covariance"),
+    ],
+)
+def test_a_file_that_was_tampered_with_is_refused(tmp_path, change, says):
+    path = tmp_path / "vllm.json"
+    save(FOUND, path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=says) as caught:
+        load(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_what_is_no_calibration_is_refused(tmp_path):
+    for name in ("nonsense", "a:b:c", str(tmp_path / "absent.json")):
+        with pytest.raises(ValueError, match="no calibration"):
+            named(name)
+    (tmp_path / "text.json").write_text("hello")
+    with pytest.raises(ValueError, match="is not JSON"):
+        load(tmp_path / "text.json")
+    save(FOUND, tmp_path / "vllm.json")
+    with pytest.raises(ValueError, match="is calibrated already"):
+        named(str(tmp_path / "vllm.json"), (1,))
+    with pytest.raises(ValueError, match="no usable rows"):
+        named("llm-inference-bench:llama-2-7b:h100-sxm:nothing")
+    with pytest.raises(ValueError, match="unknown source 'x'"):
+        named("x:llama-2-7b:h100-sxm:vLLM")
