@@ -17,7 +17,8 @@ from tpbook.accuracy_sets import (
 )
 from tpbook.predict import CARRIED
 from tpbook.published import FLAGS, published
-from tpbook.serving_fit import amounts, fit, times
+from tpbook.serving_amounts import amounts, times
+from tpbook.serving_fit import fit
 from tpbook.serving_transfer import carried, clock_ratio
 
 

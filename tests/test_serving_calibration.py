@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tpbook.accuracy_sets import BENCH, select, setting
+from tpbook.serving_amounts import NAMES
 from tpbook.serving_calibration import calibrate_rows, groups, refuse_unidentified
-from tpbook.serving_fit import NAMES
 
 CARD = "h100-sxm"
 TABLE = select(BENCH, "llama-2-7b", CARD, "vLLM").query("p <= 2")

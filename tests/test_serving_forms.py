@@ -5,7 +5,7 @@ import pytest
 
 from tpbook.accuracy import main_cells, peer_cells
 from tpbook.accuracy_sets import BENCH, MAIN_MODEL, select, setting
-from tpbook.serving_fit import NAMES, amounts, times
+from tpbook.serving_amounts import NAMES, amounts, times
 from tpbook.serving_forms import CHOSEN_ON, FORMS, growing, judge_form, norm, without
 from tpbook.serving_model import Parameters
 from tpbook.serving_terms import rank_growth

@@ -19,7 +19,7 @@ from tpbook.accuracy_sets import (
     setting,
     transfer_sets,
 )
-from tpbook.serving_fit import amounts, times
+from tpbook.serving_amounts import amounts, times
 from tpbook.serving_transfer import carried
 
 MAIN_BAR, BIAS_BAR = 0.045, 0.02

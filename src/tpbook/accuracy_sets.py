@@ -10,9 +10,11 @@ from tpbook.amdahl import amdahl_extrapolation
 from tpbook.models import model
 from tpbook.published import published, usable
 from tpbook.published_machines import published_machine
+from tpbook.serving_amounts import amounts, times
 from tpbook.serving_calibration import LEVEL, groups, refuse_unidentified
-from tpbook.serving_fit import amounts, fit, growth_ambiguity, left_out, times
+from tpbook.serving_fit import fit, left_out
 from tpbook.serving_model import Parameters
+from tpbook.serving_uncertainty import growth_ambiguity
 from tpbook.serving_work import Machine, Work, model_work
 
 BENCH = "llm-inference-bench"

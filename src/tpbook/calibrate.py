@@ -13,8 +13,9 @@ from tpbook.accuracy_sets import select, setting
 from tpbook.collectives import bus_bandwidth
 from tpbook.models import model
 from tpbook.published_machines import published_machine
+from tpbook.serving_amounts import NAMES, UTILISATIONS
 from tpbook.serving_calibration import Calibration, calibrate_rows
-from tpbook.serving_fit import NAMES, PRIOR, TYPICAL, UTILISATIONS
+from tpbook.serving_fit import PRIOR, TYPICAL
 from tpbook.serving_model import Parameters
 from tpbook.serving_work import Machine, machine, model_work
 from tpbook.steps import contexts, phase_times

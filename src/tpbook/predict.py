@@ -8,11 +8,12 @@ import pandas as pd
 from tpbook import checks
 from tpbook.capacity import USABLE_SHARE, bytes_needed
 from tpbook.geometry import Model
+from tpbook.serving_amounts import amounts, times
 from tpbook.serving_calibration import Calibration
-from tpbook.serving_fit import amounts, growth_ambiguity, spread, times
 from tpbook.serving_metrics import throughput
 from tpbook.serving_model import Parameters, request_terms
 from tpbook.serving_transfer import carried
+from tpbook.serving_uncertainty import growth_ambiguity, spread
 from tpbook.serving_work import Machine, model_work
 from tpbook.sharding import shard
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tpbook.serving_fit import NAMES, amounts, draws, fit, left_out, times, uncertainty
+from tpbook.serving_amounts import NAMES, amounts, times
+from tpbook.serving_fit import fit, left_out
 from tpbook.serving_model import Parameters
+from tpbook.serving_uncertainty import draws, uncertainty
 from tpbook.serving_work import Machine, Work
 
 # A parameter that leaves a row's time more open than this, relatively, is not identified.

@@ -20,17 +20,9 @@ from tpbook.accuracy_sets import (
     setting,
     transfer_sets,
 )
+from tpbook.serving_amounts import CACHE, GEMM, NAMES, Amounts, amounts, times
 from tpbook.serving_calibration import groups
-from tpbook.serving_fit import (
-    CACHE,
-    GEMM,
-    NAMES,
-    Amounts,
-    amounts,
-    fit,
-    left_out,
-    times,
-)
+from tpbook.serving_fit import fit, left_out
 
 CHOSEN_ON = PAIRS[0]
 # Latency of one step of NCCL's ring, s: the growth from p = 2 to 4 of an 8 KiB all-reduce by
