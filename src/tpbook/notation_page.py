@@ -25,6 +25,8 @@ MODULES = (
     "kv_copy",
     "latency_budget",
     "apriori",
+    "roof_distance",
+    "communication_share",
 )
 
 
