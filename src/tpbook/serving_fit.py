@@ -30,6 +30,7 @@ NOISE = 0.02
 TYPICAL = {"walk": 1e-8, "per_step": 2e-3, "several": 2e-4, "per_sequence": 2e-5}
 TYPICAL |= {"gather": 1e-5, "alpha": 5e-6}
 LEAST_UTILISATION = 0.02
+TOLERANCE = 1e-10
 DIGITS = 4
 
 
@@ -97,17 +98,25 @@ def _solve(known: Amounts, time: np.ndarray) -> np.ndarray:
         both = [row_residuals(known, time, values)[1], prior_residuals(values)[1]]
         return np.concatenate(both) * scale
 
+    # The interior method finds the region and may creep along a bound; the other one then steps
+    # onto the bound, and may stall when it starts far away.
     low, high = bounds()
-    found = least_squares(
-        residuals,
-        np.ones(len(NAMES)),
-        jac=slopes,
-        bounds=(low / scale, high / scale),
-        xtol=1e-10,
-        ftol=1e-10,
-        gtol=1e-10,
-        max_nfev=300,
-    )
+    found = None
+    for method in ("trf", "dogbox"):
+        begin = np.ones(len(NAMES)) if found is None else found.x
+        further = least_squares(
+            residuals,
+            begin,
+            jac=slopes,
+            bounds=(low / scale, high / scale),
+            method=method,
+            xtol=TOLERANCE,
+            ftol=TOLERANCE,
+            gtol=TOLERANCE,
+            max_nfev=60,
+        )
+        if found is None or further.cost <= found.cost:
+            found = further
     # A time that the bound holds at zero is zero, not what the interior method left of it.
     values = found.x * scale
     values[4:][found.x[4:] < 1e-3] = 0.0

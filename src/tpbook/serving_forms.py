@@ -28,7 +28,7 @@ CHOSEN_ON = PAIRS[0]
 # Latency of one step of NCCL's ring, s: the growth from p = 2 to 4 of an 8 KiB all-reduce by
 # nccl-tests on A100 and H100, over the four steps between.
 RING_STEP = 0.9e-6
-SHARES = np.geomspace(0.05, 1, 14)
+SHARES = np.geomspace(0.05, 1, 7)
 
 Change = Callable[[Amounts, np.ndarray], Amounts]
 
