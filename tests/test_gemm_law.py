@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tpbook.gemm_forms import CARRIED, FORMS, LOOP, judged_forms
+from tpbook.gemm_choice import CARRIED, all_times, choice, judged_forms
 from tpbook.gemm_law import (
     carried_time,
     fit_gemm_law,
@@ -135,22 +135,35 @@ def test_the_law_for_predictions_is_physical(card):
     assert (np.diff(times) > 0).all()
 
 
-def test_the_choice_follows_its_rule(forms):
-    smooth = forms.loc[[form.name for form in FORMS]]
-    level = smooth[smooth["median"] < smooth["median"].min() + 1e-3]
-    assert LOOP.name in level.index
-    assert smooth.loc[LOOP.name, "parameters"] == level["parameters"].min()
-    assert forms["median"].idxmin() == f"... deviation carried: {CARRIED}"
+def test_the_law_in_use_is_the_one_that_the_rule_takes(forms):
+    assert choice(forms.reset_index()) == CARRIED
 
 
-def test_the_list_of_forms_judges_the_law_that_is_used(shards, forms):
-    own = (
-        judged_forms("llama-2-7b", CARD).set_index("form").loc[f"... deviation carried: {CARRIED}"]
+def test_the_rule_prefers_fewer_parameters_within_one_standard_error(forms):
+    table = (
+        forms.reset_index()
+        .iloc[:3]
+        .assign(parameters=[1, 3, 9], median=[0.10, 0.05, 0.04], standard_error=0.02)
     )
+    assert choice(table) == table["form"][1]
+    assert choice(table.assign(standard_error=0.001)) == table["form"][2]
+    assert choice(table.assign(standard_error=0.1)) == table["form"][0]
+
+
+def test_the_list_of_forms_judges_the_law_that_is_used(shards):
+    own = judged_forms("llama-2-7b", CARD).set_index("form").loc[CARRIED]
     law = fit_gemm_law(shards, CARD)
     error = law.carried_times(shards) / shards["time_s"] - 1
     assert own["median_8"] == pytest.approx(error[shards["p"] == 8].abs().median())
     assert own["bias"] == pytest.approx(error[shards["p"] > 2].mean())
+
+
+def test_no_form_sees_the_degrees_that_judge_it(shards):
+    spoilt = shards.assign(time_s=shards["time_s"] * np.where(shards["p"] > 2, 3.0, 1.0))
+    for (name, _, clean), (_, _, other) in zip(
+        all_times(shards, CARD), all_times(spoilt, CARD), strict=True
+    ):
+        np.testing.assert_allclose(clean, other, rtol=1e-12, err_msg=name)
 
 
 def test_one_degree_or_an_unmeasured_card_is_refused(shards):
@@ -158,6 +171,8 @@ def test_one_degree_or_an_unmeasured_card_is_refused(shards):
         fit_gemm_law(shards, CARD, (1,))
     with pytest.raises(ValueError, match="no GEMM times of 'tpu-v5e'"):
         gemm_law("tpu-v5e")
+    with pytest.raises(ValueError, match="no GEMM times of llama-2-7b on 'tpu-v5e'"):
+        judged_forms("llama-2-7b", "tpu-v5e")
     with pytest.raises(ValueError, match="carried"):
         carried_time(1.0, 1.0, 1.5)
     with pytest.raises(ValueError, match="deviation"):

@@ -6,11 +6,12 @@ Every figure is recomputed from the tables. Errors are T_law/T_measured - 1, no 
 import numpy as np
 import pandas as pd
 
-from tpbook.gemm_forms import CHOSEN_ON
 from tpbook.gemm_law import fit_gemm_law, gemm_shards
 from tpbook.network_law import allreduce_time_model, blocks, chosen, held_out
 from tpbook.systems import degrees, load_system, systems
 
+# Where the form of the GEMM law was chosen: gemm_choice.
+CHOSEN_ON = ("llama-2-7b", "a100-80gb-pcie")
 KERNEL_BAR = 0.05
 ALLREDUCE_BAR = 0.08
 MODELS = ("llama-2-7b", "llama-2-70b")
@@ -35,7 +36,7 @@ def accuracy_kernel_law() -> pd.DataFrame:
             error = law.carried_times(test) / test["time_s"].to_numpy() - 1
             for degrees_together in ((4,), (8,), TESTED):
                 here = test["p"].isin(degrees_together).to_numpy()
-                low, high = _median_interval(error[here], test["tokens"].to_numpy()[here])
+                low, high = median_interval(error[here], test["tokens"].to_numpy()[here])
                 rows.append(
                     {
                         "test": "kernel-law",
@@ -94,8 +95,8 @@ def _judged(error: np.ndarray, bar: float) -> dict:
     }
 
 
-def _median_interval(error: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
-    """95 % interval of the median size, from draws of whole clusters of equal length."""
+def median_interval(error: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
+    """95 % interval of the median size of errors, from draws of whole clusters of equal length."""
     order = np.argsort(cluster, kind="stable")
     groups = np.abs(error)[order].reshape(len(np.unique(cluster)), -1)
     draws = np.random.default_rng(SEED).integers(len(groups), size=(REPLICATES, len(groups)))

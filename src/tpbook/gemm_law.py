@@ -4,7 +4,7 @@ The law adds two things to a start-up time and the norm of the two roofs. The lo
 width has a latency of its own. And a shard of one kernel tends to deviate from a smooth law in the
 same direction at the next degree, since the library's choice of tiles goes with the kernel and the
 rows; how much of the deviation stays is read off the two degrees of the fit.
-The form was chosen on the A100 with Llama-2-7B alone: see gemm_forms.
+The form was chosen on the A100 with Llama-2-7B alone: see gemm_choice.
 """
 
 from collections.abc import Callable
