@@ -115,6 +115,8 @@ def test_seconds_of_the_host_do_not_change_with_the_card():
     found = judge(BENCH, MAIN_MODEL, *PAIRS[0]).parameters
     moved = carried(found, "a100-40gb-sxm4", "h100-sxm")
     assert clock_ratio("a100-40gb-sxm4", "h100-sxm") == pytest.approx(1.83 / 1.41)
+    assert clock_ratio("a100-40gb-sxm4", "mi250") == pytest.approx(1.7 / 1.41)
+    assert clock_ratio("a100-40gb-sxm4", "gaudi2") == 1  # no source prints its clock
     assert moved.per_step == found.per_step and moved.eta_weights == found.eta_weights
     assert moved.alpha == pytest.approx(found.alpha * 1.41 / 1.83)
     assert carried(found, "h100-sxm", "h100-sxm") == found

@@ -73,6 +73,8 @@ def test_a_single_serving_run_needs_no_interval(folder):
         (step(category="gemm"), "category", "must be one of weight_gemm, attention, comm"),
         (step(phase="warmup"), "phase", "must be one of prefill, decode, mixed"),
         (step(p=4), "p", "p = 4 is absent from allreduce.csv"),
+        (step(phase="prefill", context=0), "context", "a prefill of no tokens"),
+        (step().replace("decode,0", "decode,1"), "rank", "rank 1 of p = 1; count ranks from 0"),
         (step(p=8), "p", "p = 8 needs 8 devices and system.yml counts 4"),
         (step(category="communication"), "category", "one rank does not communicate"),
         # 12.95 GB of weights at 696 GB/s take 18.6 ms on the A40.
@@ -155,6 +157,7 @@ def serving(ttft=0.1, tpot=0.02, latency=2.64, rate=387.9, low="", high="", p=2)
         (serving(ttft=2.7), "latency_s", "2.64 s is less than ttft_s"),
         (serving(tpot=20), "tpot_s", "looks like ms"),
         (serving(tpot=0.004), "tpot_s", "faster than the memory bandwidth of a40"),
+        (serving(ttft=0.02), "ttft_s", "faster than the roof of a40 allows (0.02"),
         (serving(low=2.65, high=2.7), "low", "2.65 s leaves latency_s outside its interval"),
         (serving(low=2.5, high=2.6), "high", "2.6 s leaves latency_s outside its interval"),
         (serving(ttft=0), "ttft_s", "must be above 0"),
@@ -183,6 +186,8 @@ def test_serving_times_all_in_milliseconds_are_refused(folder):
         ("2,8,decode,0,power,300,W,9", "metric", "must be one of tensor_active, sm_active"),
         ("2,8,decode,0,pcie_tx,-1,B/s,9", "value", "must be at least 0"),
         ("2,8,decode,0,pcie_rx,1e9,GB/s,9", "unit", "must be one of fraction, B/s"),
+        ("2,8,decode,0,dram_write,8e11,B/s,9", "value", "more than the memory of a40 delivers"),
+        ("2,8,decode,2,dram_read,1,B/s,9", "rank", "rank 2 of p = 2"),
         ("2,8,decode,0,dram_read,1,B/s,9", "p", "a second row for"),
     ],
 )

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tpbook.hardware import accelerators
+from tpbook.hardware import accelerators, published_accelerators
 from tpbook.kernel_times import GEMMS, OTHERS, gemm_times
 from tpbook.paths import DATA
 from tpbook.systems import STATUSES, allreduce_times, degrees, load_system, systems
@@ -121,6 +121,9 @@ def test_a_missing_column_table_or_method_is_refused(folder):
     (folder / "allreduce.csv").write_text(HEADER + "2,512,1e-06,min,5,guess\n")
     with pytest.raises(ValueError, match="'guess' is not described under methods in system.yml"):
         load_system(folder)
+    (folder / "allreduce.csv").write_text(HEADER + "2,512,1e-06,min,5,nccl-kernel-graph\n")
+    with pytest.raises(ValueError, match="no row has statistic median by nccl-kernel-graph"):
+        load_system(folder)
     (folder / "allreduce.csv").unlink()
     with pytest.raises(ValueError, match="mine/allreduce.csv is missing: add it with the columns"):
         load_system(folder)
@@ -167,6 +170,11 @@ def test_wrong_entries_of_the_description_are_refused(folder):
         ({"model": 7}, "model must be text or null, got 7"),
         ({"device_count": 4.5}, "device_count: must be whole, got 4.5"),
         ({"accelerator": ["a40"]}, r"accelerator in mine/system.yml: \['a40'\]"),
+        ({"device_count": 10**400}, "device_count: must be finite and positive"),
+        ({"device_count": 9}, "device_count 9 is more than machine_device_count 8"),
+        ({"sources": ["a paper"]}, "sources must hold a mapping in each line, got 'a paper'"),
+        ({"known_limits": [1]}, "known_limits must hold text in each line, got 1"),
+        ({"methods": {"nccl-kernel-graph": {"statistic": "min", "how": 1}}}, "how must be text"),
     ],
 )
 def test_entries_of_another_kind_are_refused(folder, change, error):
@@ -177,8 +185,46 @@ def test_entries_of_another_kind_are_refused(folder, change, error):
 
 def test_rows_longer_than_the_header_are_refused_instead_of_shifted(folder):
     (folder / "allreduce.csv").write_text(HEADER + "2,1024,5e-06,median,5,nccl-kernel-graph,9\n")
-    with pytest.raises(ValueError, match="mine/allreduce.csv: rows have more fields"):
+    with pytest.raises(ValueError, match="not a CSV table: Expected 6 fields in line 2, saw 7"):
         load_system(folder)
+
+
+def test_a_date_that_does_not_exist_is_refused_with_the_file(folder):
+    with (folder / "system.yml").open("a") as file:
+        file.write("measured: 2024-13-01\n")
+    with pytest.raises(ValueError, match="^mine/system.yml is not YAML: month must be in 1..12"):
+        load_system(folder)
+
+
+@pytest.mark.parametrize("name", ["steps.csv", "serving.csv"])
+def test_a_link_that_leads_nowhere_or_a_folder_is_no_absent_table(folder, name):
+    (folder / name).symlink_to("nowhere")
+    with pytest.raises(ValueError, match=f"^mine/{name} is missing: add it"):
+        load_system(folder)
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    with pytest.raises(ValueError, match=f"^mine/{name} is not a file: add it"):
+        load_system(folder)
+
+
+def test_the_folder_one_stands_in_has_a_name(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert load_system(".").id == "mine"
+    (folder / "allreduce.csv").unlink()
+    with pytest.raises(ValueError, match="^mine/allreduce.csv is missing"):
+        load_system(".")
+
+
+@pytest.mark.parametrize("card", published_accelerators())
+def test_a_system_of_an_accelerator_that_only_published_tables_name_loads(folder, card):
+    edit(folder, accelerator=card)
+    assert load_system(folder).accelerator == card
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "\0", "", "data/systems/../../nowhere"])
+def test_names_that_are_no_folder_are_refused(name):
+    with pytest.raises(ValueError, match="no system or folder"):
+        load_system(name)
 
 
 @pytest.mark.parametrize("name", ["system.yml", "allreduce.csv"])

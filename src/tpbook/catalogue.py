@@ -1,6 +1,6 @@
 """Reading the YAML catalogues: every error names the file, the entry and the field."""
 
-import math
+import sys
 from pathlib import Path
 
 import yaml
@@ -8,14 +8,16 @@ import yaml
 
 def read_table(path: Path) -> dict:
     """The mapping in a YAML file; raises ValueError when the file holds anything else."""
+    where = f"{path.parent.name}/{path.name}"
     try:
         table = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(f"{path.name} cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path.name} is not YAML: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{where} cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # A ValueError is text of other bytes than UTF-8, or a date that the calendar lacks.
+        raise ValueError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(table, dict):
-        raise ValueError(f"{path.name} must hold a mapping, got {type(table).__name__}")
+        raise ValueError(f"{where} must hold a mapping, got {type(table).__name__}")
     return table
 
 
@@ -45,6 +47,16 @@ def typed_field(entry: dict, name: str, kind, where: str):
     return value
 
 
+def list_of(entry: dict, name: str, kind, where: str) -> tuple:
+    """A field that must hold a list of texts or of mappings (kind: str, dict)."""
+    values = typed_field(entry, name, list, where)
+    for value in values:
+        if not isinstance(value, kind):
+            what = "text" if kind is str else "a mapping"
+            raise ValueError(f"{where}: {name} must hold {what} in each line, got {value!r}")
+    return tuple(values)
+
+
 def number(value, where: str) -> float:
     """A finite number above zero as a float.
 
@@ -55,7 +67,7 @@ def number(value, where: str) -> float:
         raise ValueError(f"{where}: {value!r} is text, not a number (write 1.0e+12, not 1.0e12)")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{where}: must be a number, got {value!r}")
-    if not (math.isfinite(value) and value > 0):
+    if not 0 < value <= sys.float_info.max:
         raise ValueError(f"{where}: must be finite and positive, got {value}")
     return float(value)
 

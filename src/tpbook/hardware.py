@@ -71,8 +71,7 @@ class Accelerator:
 
 def accelerator(id: str) -> Accelerator:
     """The accelerator of an id such as "h100-sxm"; raises ValueError that lists the known ids."""
-    table = _table()
-    return _accelerator(id, lookup(table["accelerators"] | table["published"], id, "accelerator"))
+    return _accelerator(id, _entry(id))
 
 
 def fabric(id: str) -> Fabric:
@@ -85,8 +84,7 @@ def clock(id: str) -> float | None:
 
     Raises ValueError as accelerator does.
     """
-    entry = lookup(_table()["accelerators"], id, "accelerator")
-    check = field(entry, "peak_flops", f"{FILE}: {id}").get("check", {})
+    check = field(_entry(id), "peak_flops", f"{FILE}: {id}").get("check", {})
     return check.get("clock")
 
 
@@ -98,6 +96,11 @@ def accelerators() -> dict[str, Accelerator]:
 def published_accelerators() -> dict[str, Accelerator]:
     """The further accelerators, which only the published times name, by id."""
     return {id: _accelerator(id, entry) for id, entry in _table()["published"].items()}
+
+
+def all_accelerators() -> dict[str, Accelerator]:
+    """Every accelerator of data/hardware.yml by id, the book's own first."""
+    return accelerators() | published_accelerators()
 
 
 def fabrics() -> dict[str, Fabric]:
@@ -137,6 +140,10 @@ def provenance(id: str) -> list[dict]:
                 )
             )
     return rows
+
+
+def _entry(id: str) -> dict:
+    return lookup(_table()["accelerators"] | _table()["published"], id, "accelerator")
 
 
 @cache

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from tpbook.catalogue import lookup
-from tpbook.hardware import accelerators
+from tpbook.hardware import all_accelerators
 from tpbook.paths import DATA, data_path
 from tpbook.tables import Column, read_csv
 
@@ -84,5 +84,5 @@ def _model_table(model: str, kind: str, columns: tuple[Column, ...]) -> pd.DataF
 
 def _checked(table: pd.DataFrame, name: str) -> pd.DataFrame:
     for card in table["accelerator"].unique():
-        lookup(accelerators(), card, f"accelerator in {name}:")
+        lookup(all_accelerators(), card, f"accelerator in {name}:")
     return table

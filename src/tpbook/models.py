@@ -13,6 +13,7 @@ from tpbook.paths import data_path
 
 __all__ = [
     "Model",
+    "all_models",
     "from_config",
     "layer_parameters",
     "model",
@@ -52,6 +53,11 @@ def models() -> dict[str, Model]:
 def published_models() -> dict[str, Model]:
     """The further models that the published tables name (data/published/models.yml) by id."""
     return {id: _read(id, entry) for id, entry in _published_table().items()}
+
+
+def all_models() -> dict[str, Model]:
+    """Every model of both catalogues by id, the book's own first."""
+    return models() | published_models()
 
 
 def model(id: str) -> Model:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tpbook import catalogue, system_physics
 from tpbook.hardware import accelerator
-from tpbook.models import models
+from tpbook.models import all_models
 from tpbook.serving_metrics import throughput
 from tpbook.system_tables import ACTIVITIES, TABLES
 from tpbook.tables import first, refuse
@@ -26,6 +26,11 @@ def check(system, folder: str) -> None:
         raise ValueError(
             f"{folder}: allreduce.csv, steps.csv and serving.csv are missing: add at least one"
         )
+    if system.device_count > system.machine_device_count:
+        raise ValueError(
+            f"{folder}/system.yml: device_count {system.device_count} is more than "
+            f"machine_device_count {system.machine_device_count}; correct one of them"
+        )
     where = {name: f"{folder}/{name}.csv" for name in tables}
     for name, table in tables.items():
         if table.empty:
@@ -36,6 +41,7 @@ def check(system, folder: str) -> None:
         _degrees_exist(where[name], table, devices)
     if "allreduce" in tables:
         _methods_described(where["allreduce"], tables["allreduce"], system.methods)
+        _methods_measured(where["allreduce"], tables["allreduce"], system.methods)
         bandwidth = system.bandwidth.value
         system_physics.check_allreduces(where["allreduce"], tables["allreduce"], bandwidth)
     if "steps" in tables:
@@ -44,13 +50,15 @@ def check(system, folder: str) -> None:
         _serving(where["serving"], tables["serving"])
     if "gpu_metrics" in tables:
         _gpu_metrics(where["gpu_metrics"], tables["gpu_metrics"])
+        card = accelerator(system.accelerator)
+        system_physics.check_gpu_metrics(where["gpu_metrics"], tables["gpu_metrics"], card)
     _physics_of_the_model(system, folder, tables, where)
 
 
 def _physics_of_the_model(system, folder: str, tables: dict, where: dict) -> None:
     if system.model is None:
         return
-    model = catalogue.lookup(models(), system.model, f"model in {folder}/system.yml:")
+    model = catalogue.lookup(all_models(), system.model, f"model in {folder}/system.yml:")
     if not any(name in system.dtype for name in TWO_BYTE_TYPES):
         return
     card = accelerator(system.accelerator)
@@ -85,12 +93,33 @@ def _methods_described(where: str, table: pd.DataFrame, methods: dict) -> None:
         refuse(where, row, "method", reason, "describe it there")
 
 
+def _methods_measured(where: str, table: pd.DataFrame, methods: dict) -> None:
+    found = set(zip(table["method"], table["statistic"]))
+    for method in methods.values():
+        if (method.id, method.statistic) not in found:
+            raise ValueError(
+                f"{where}: no row has statistic {method.statistic} by {method.id}, as system.yml "
+                "promises under methods; add such rows or correct the method there"
+            )
+
+
+def _ranks_exist(where: str, table: pd.DataFrame) -> None:
+    row = first(table["rank"] >= table["p"])
+    if row is not None:
+        reason = f"rank {table['rank'].iloc[row]} of p = {table['p'].iloc[row]}"
+        refuse(where, row, "rank", reason, "count ranks from 0 to p - 1")
+
+
 def _steps(where: str, table: pd.DataFrame, allreduce: pd.DataFrame | None) -> None:
     if allreduce is not None:
         row = first((table["p"] > 1) & ~table["p"].isin(allreduce["p"]))
         if row is not None:
             reason = f"p = {table['p'].iloc[row]} is absent from allreduce.csv"
             refuse(where, row, "p", reason, "add its all-reduce times there, or drop these rows")
+    _ranks_exist(where, table)
+    row = first((table["phase"] == "prefill") & (table["context"] == 0))
+    if row is not None:
+        refuse(where, row, "context", "a prefill of no tokens", "give the length of the prompt")
     row = first(table["estimated_s"] > table["time_s"])
     if row is not None:
         reason = f"{table['estimated_s'].iloc[row]:g} s is more than time_s"
@@ -126,6 +155,7 @@ def _serving(where: str, table: pd.DataFrame) -> None:
 
 
 def _gpu_metrics(where: str, table: pd.DataFrame) -> None:
+    _ranks_exist(where, table)
     row = first(table["metric"].isin(ACTIVITIES) & (table["unit"] != "fraction"))
     if row is not None:
         reason = f"{table['metric'].iloc[row]} is a fraction, got {table['unit'].iloc[row]!r}"

@@ -11,6 +11,7 @@ from tpbook.hardware import Accelerator
 from tpbook.kernels import kernels
 from tpbook.messages import forward_collectives
 from tpbook.models import Model
+from tpbook.system_tables import MEMORY_TRAFFICS
 from tpbook.tables import first, refuse
 
 # Datasheet rates and clocks are nominal; a real time may beat them by this much.
@@ -55,7 +56,12 @@ def check_steps(
 
 
 def check_serving(where: str, table: pd.DataFrame, model: Model, card: Accelerator) -> None:
-    """Refuse times of a token below or far beyond what reading the weights once takes."""
+    """Refuse times of a token below or far beyond what reading the weights once takes, and first
+    tokens before the pass over one prompt can end."""
+    keys = [(p, 1, prompt, "prefill") for p, prompt in zip(table["p"], table["prompt_tokens"])]
+    floors = _every_floor(where, keys, model, card, np.inf)
+    floor = [floors[key][0] for key in keys]
+    _not_faster(where, table["ttft_s"], floor, f"the roof of {card.id}", "ttft_s")
     keys = [(p, 1, 1, "decode") for p in table["p"]]
     floors = _every_floor(where, keys, model, card, np.inf)
     floor = np.array([floors[key][0] for key in keys])
@@ -63,6 +69,18 @@ def check_serving(where: str, table: pd.DataFrame, model: Model, card: Accelerat
     row = first(table["tpot_s"] > TOO_SLOW * floor * table["batch"])
     if row is not None:
         _looks_like_ms(where, row, "tpot_s", table["tpot_s"].iloc[row], "it")
+
+
+def check_gpu_metrics(where: str, table: pd.DataFrame, card: Accelerator) -> None:
+    """Refuse memory traffic beyond the memory bandwidth of the card."""
+    row = first(
+        table["metric"].isin(MEMORY_TRAFFICS)
+        & (table["unit"] == "B/s")
+        & (table["value"] > (1 + TOLERANCE) * card.memory_bandwidth)
+    )
+    if row is not None:
+        reason = f"{table['value'].iloc[row]:g} B/s is more than the memory of {card.id} delivers"
+        refuse(where, row, "value", f"{reason} ({card.memory_bandwidth:g} B/s)", "check its unit")
 
 
 def _every_floor(where: str, keys: list, model, card, bandwidth) -> dict:
@@ -81,7 +99,7 @@ def _floors(model, card, bandwidth, p, batch, context, phase) -> tuple[float, fl
     """The shortest times (s) of a pass's weight GEMMs, without the head, and of its all-reduces."""
     if phase == "mixed":
         return 0.0, 0.0
-    tokens, cached = (max(context, 1), 0) if phase == "prefill" else (1, context)
+    tokens, cached = (context, 0) if phase == "prefill" else (1, context)
     ledger = kernels(model, int(p), int(batch), int(tokens), int(cached), lm_head=False)
     gemms = [kernel for kernel in ledger if kernel.category == "weight_gemm"]
     flops = sum(kernel.pass_flops for kernel in gemms)

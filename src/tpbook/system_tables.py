@@ -8,7 +8,8 @@ STATISTICS = ("min", "median", "mean", "max")
 PHASES = ("prefill", "decode", "mixed")
 CATEGORIES = ("weight_gemm", "attention", "communication", "kv_copy", "other")
 ACTIVITIES = ("tensor_active", "sm_active")
-TRAFFICS = ("dram_read", "dram_write", "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
+MEMORY_TRAFFICS = ("dram_read", "dram_write")
+TRAFFICS = (*MEMORY_TRAFFICS, "nvlink_tx", "nvlink_rx", "pcie_tx", "pcie_rx")
 METRIC_UNITS = ("fraction", "B/s")
 
 ALLREDUCE = (

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tpbook import catalogue, system_checks
-from tpbook.hardware import accelerators
+from tpbook.hardware import all_accelerators
 from tpbook.paths import DATA, data_path
 from tpbook.system_record import Known, Method, System
 from tpbook.system_tables import STATISTICS, TABLES
@@ -42,8 +42,8 @@ def system_folder(id_or_path: str | Path) -> Path:
     """
     if str(id_or_path) in systems():
         return data_path("systems", str(id_or_path))
-    if str(id_or_path) and Path(id_or_path).is_dir():
-        return Path(id_or_path)
+    if os.path.isdir(id_or_path):
+        return Path(os.path.abspath(id_or_path))
     known = ", ".join(systems())
     raise ValueError(f"no system or folder {str(id_or_path)!r}; known systems: {known}")
 
@@ -56,19 +56,19 @@ def load_system(id_or_path: str | Path, tables: Iterable[str] = TABLES) -> Syste
     """
     folder = system_folder(id_or_path)
     where = f"{folder.name}/system.yml"
-    if not (folder / "system.yml").is_file():
+    if not os.path.isfile(folder / "system.yml"):
         raise ValueError(f"{where} is missing: describe the system there")
     entry = catalogue.read_table(folder / "system.yml")
     fabric = catalogue.field(entry, "fabric", where)
     methods = _methods(catalogue.typed_field(entry, "methods", dict, where), where)
     card = catalogue.field(entry, "accelerator", where)
-    catalogue.lookup(accelerators(), card, f"accelerator in {where}:")
+    catalogue.lookup(all_accelerators(), card, f"accelerator in {where}:")
     # A description of how a table came about promises the table.
     promised = {"allreduce": bool(methods), "steps": bool(_composition(entry, where))}
     system = System(
         id=folder.resolve().name,
         accelerator=card,
-        fabric=catalogue.field(fabric, "kind", f"{where}: fabric"),
+        fabric=catalogue.typed_field(fabric, "kind", str, f"{where}: fabric"),
         bandwidth=_known(fabric, "bandwidth_per_direction", f"{where}: fabric"),
         topology=_known(fabric, "topology", f"{where}: fabric"),
         methods=methods,
@@ -83,8 +83,8 @@ def load_system(id_or_path: str | Path, tables: Iterable[str] = TABLES) -> Syste
             for name in ("device_count", "machine_device_count")
         },
         **{
-            name: tuple(catalogue.typed_field(entry, name, list, where))
-            for name in ("dropped", "known_limits", "sources")
+            name: catalogue.list_of(entry, name, kind, where)
+            for name, kind in (("dropped", str), ("known_limits", str), ("sources", dict))
         },
     )
     system_checks.check(system, folder.name)
@@ -132,24 +132,31 @@ def degrees(system: System, method: str | None = None) -> list[int]:
 def _known(entry: dict, name: str, where: str) -> Known:
     where = f"{where}: {name}"
     given = catalogue.field(entry, name, where)
-    known = Known(*(catalogue.field(given, part, where) for part in ("value", "status", "reason")))
+    known = Known(
+        catalogue.field(given, "value", where),
+        catalogue.field(given, "status", where),
+        catalogue.typed_field(given, "reason", str, where),
+    )
     if known.status not in STATUSES:
         raise ValueError(
             f"{where}: status must be one of {', '.join(STATUSES)}, got {known.status!r}"
         )
     if name.startswith("bandwidth"):
         catalogue.number(known.value, f"{where}.value")
+    else:
+        catalogue.typed_field(given, "value", str, where)
     return known
 
 
 def _methods(entries: dict, where: str) -> dict[str, Method]:
     methods = {}
     for id, entry in entries.items():
-        parts = (catalogue.field(entry, part, where) for part in ("statistic", "how", "includes"))
-        methods[id] = Method(id, *parts)
+        at = f"{where}: methods: {id}"
+        names = ("statistic", "how", "includes")
+        methods[id] = Method(id, *(catalogue.typed_field(entry, name, str, at) for name in names))
         if methods[id].statistic not in STATISTICS:
             raise ValueError(
-                f"{where}: methods: {id}: statistic must be one of {', '.join(STATISTICS)}, "
+                f"{at}: statistic must be one of {', '.join(STATISTICS)}, "
                 f"got {methods[id].statistic!r}"
             )
     return methods
@@ -158,9 +165,10 @@ def _methods(entries: dict, where: str) -> dict[str, Method]:
 def _composition(entry: dict, where: str) -> tuple[str, ...]:
     if not catalogue.typed_field(entry, "composed", bool, where):
         return ()
-    return tuple(catalogue.typed_field(entry, "composition", list, where))
+    return catalogue.list_of(entry, "composition", str, where)
 
 
 def _table(folder: Path, name: str, required: bool) -> pd.DataFrame | None:
     file = folder / f"{name}.csv"
-    return read_csv(file, TABLES[name][0]) if required or file.exists() else None
+    # A link that leads nowhere is a fault and not an absent table.
+    return read_csv(file, TABLES[name][0]) if required or os.path.lexists(file) else None

@@ -1,11 +1,15 @@
 """Reading a CSV table against its contract: every error names file, line, column and remedy."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 import pandas as pd
+
+# No count of a table comes near, and a float holds every whole number up to it.
+LARGEST = 10**15
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,34 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     Raises ValueError with one line: file, line, column, what is wrong, what to do.
     """
     where = f"{file.parent.name}/{file.name}"
-    if not file.is_file():
-        raise ValueError(f"{where} is missing: add it with the columns {_names(columns)}")
+    if not os.path.isfile(file):
+        fault = "is not a file" if os.path.exists(file) else "is missing"
+        raise ValueError(f"{where} {fault}: add it with the columns {_names(columns)}")
     try:
-        table = pd.read_csv(file, dtype=str, keep_default_na=False)
+        # The header is read as a row like the others, and so are blank lines: line numbers stay
+        # those of the file, and pandas neither renames nor shifts a column.
+        lines = pd.read_csv(
+            file, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False
+        )
     except OSError as error:
         raise ValueError(f"{where} cannot be read ({error.strerror})") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{where} is not a CSV table: {' '.join(str(error).split())}") from None
-    if not isinstance(table.index, pd.RangeIndex):
-        # Pandas would take the first field of each row for its name and shift the others.
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise ValueError(f"{where} is not a CSV table: {reason}") from None
+    header = lines.iloc[0]
+    again = header[header.duplicated()]
+    if len(again):
+        raise ValueError(f"{where}: column {again.iloc[0]} is there twice; keep one")
+    # A column that nobody reads may be a misspelt one that has a default.
+    unknown = header[~header.isin([column.name for column in columns])]
+    if len(unknown):
         raise ValueError(
-            f"{where}: rows have more fields than the header; the columns are {_names(columns)}"
+            f"{where}: column {unknown.iloc[0]!r} is unknown; the columns are {_names(columns)}"
         )
+    table = lines[1:].set_axis(header, axis=1).reset_index(drop=True)
+    row = first((table == "").all(axis=1))
+    if row is not None:
+        raise ValueError(f"{where} line {row + 2} is blank; drop it")
     for column in columns:
         if column.name not in table and column.default is not None:
             table[column.name] = ""
@@ -94,6 +113,8 @@ def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
 def _out_of_bounds(values: pd.Series, column: Column) -> tuple[pd.Series, str]:
     if column.whole and (values % 1 != 0).any():
         return values % 1 != 0, "must be whole"
+    if column.whole and (values > LARGEST).any():
+        return values > LARGEST, f"must be at most {LARGEST:g}"
     if column.above is not None:
         return values <= column.above, f"must be above {column.above:g}"
     return values < column.low, f"must be at least {column.low:g}"

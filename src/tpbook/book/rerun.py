@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         print(f"open {rerun(options.system, ROOT)}")
-    except (ChapterError, RuntimeError) as error:
+    except (ChapterError, RuntimeError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tpbook import published
-from tpbook.hardware import accelerator, accelerators, published_accelerators
+from tpbook.hardware import accelerator, all_accelerators
 from tpbook.models import model, total_parameters
 from tpbook.sources import read_blob, run
 from tpbook.sources.published_tables import fits, known_models, row, write_table
@@ -72,7 +72,7 @@ MODELS = {
     "mistralai/Mistral-7B-v0.1": "mistral-7b-v0.1",
     "mistralai/Mixtral-8x7B-v0.1": "mixtral-8x7b-v0.1",
 }
-CATALOGUE = set(accelerators()) | set(published_accelerators())
+CATALOGUE = set(all_accelerators())
 CELL = ["model", "accelerator", "engine", "tokens", "batch", "p"]
 # Two runs of one cell differ by 3 % at most.
 RUNS_DIFFER = 1.05

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from tpbook import capacity
-from tpbook.models import model, models, published_models
+from tpbook.models import all_models, model
 from tpbook.published import COLUMNS
 from tpbook.sources import number, write_lines
 
@@ -18,7 +18,7 @@ Memory = tuple[float, float] | None
 @cache
 def known_models() -> set[str]:
     """The ids whose geometry is in a catalogue."""
-    return set(models()) | set(published_models())
+    return set(all_models())
 
 
 def fits(id: str, p: int, batch: int, tokens: int, memory: Memory, element_bytes=2.0) -> str:
