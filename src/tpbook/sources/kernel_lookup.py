@@ -25,9 +25,14 @@ def kernel_row(model: str, card: str, p: int, rows: int, kernel: str) -> pd.Seri
 
 
 @cache
+def _attention_table(model: str) -> pd.DataFrame:
+    return attention_times(model)
+
+
+@cache
 def attention_rows(model: str, card: str, source: str, p: int, phase: str) -> pd.DataFrame:
     """The measured attention of one rank's heads, by batch, tokens and context."""
-    table = attention_times(model)
+    table = _attention_table(model)
     return table[
         (table["accelerator"] == card)
         & (table["source"] == source)

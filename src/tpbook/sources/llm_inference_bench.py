@@ -4,6 +4,7 @@ Upstream has as many tokens out as in, and times in seconds; its first-token tab
 rows. One timed run per cell; where a cell is there twice, the row has both.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,7 @@ def read(checkout: Path, blob: str, paths: list[str]) -> pd.DataFrame:
     return table.replace({"model": MODELS, "accelerator": CARDS, "engine": ENGINES})
 
 
+@cache
 def memory_of(card: str) -> tuple[float, float] | None:
     """Least and most bytes of one device, None where no figure decides."""
     if card in TIERED:

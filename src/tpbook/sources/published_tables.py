@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
+import numpy as np
 
 from tpbook import capacity
 from tpbook.models import all_models, model
@@ -36,11 +36,11 @@ def fits(id: str, p: int, batch: int, tokens: int, memory: Memory, element_bytes
 
 def row(setting: dict, times: Iterable[float], fits: str, flag: str = "") -> dict:
     """One row of a published table; times: the repeats of one cell in seconds."""
-    times = pd.Series(list(times))
+    times = list(times)
     return setting | {
-        "time_s": times.median(),
-        "low_s": times.min(),
-        "high_s": times.max(),
+        "time_s": float(np.median(times)),
+        "low_s": float(min(times)),
+        "high_s": float(max(times)),
         "repeats": len(times),
         "fits": fits,
         "flag": flag,

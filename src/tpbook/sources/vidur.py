@@ -139,19 +139,19 @@ def allreduce_rows(table: pd.DataFrame, method: str, repeats: int) -> list[tuple
 
 def kernel_lines(table: pd.DataFrame, accelerator: str) -> Iterator[str]:
     """CSV lines of one card's kernel table; token counts measured twice are pooled."""
-    for p, ranks in table.groupby("num_tensor_parallel_workers"):
-        chosen = thin(np.unique(ranks["num_tokens"]), EVERY_TOKEN_COUNT_UP_TO, 4)
-        for tokens, same in ranks[ranks["num_tokens"].isin(chosen)].groupby("num_tokens"):
-            for upstream, kernel in KERNEL_NAMES.items():
-                stem = f"time_stats.{upstream}."
-                times = (
-                    same[stem + "median"].median() * 1e-3,
-                    same[stem + "min"].min() * 1e-3,
-                    same[stem + "max"].max() * 1e-3,
-                )
-                samples = KERNEL_REPEATS * len(same)
+    statistics = ("median", "min", "max")
+    cells = table.groupby(["num_tensor_parallel_workers", "num_tokens"])
+    pooled = cells.agg(
+        {f"time_stats.{name}.{each}": each for name in KERNEL_NAMES for each in statistics}
+    )
+    samples, times = (KERNEL_REPEATS * cells.size()).to_dict(), pooled.to_dict("index")
+    for p, rows in pooled.groupby(level=0):
+        for tokens in thin(rows.index.get_level_values(1).to_numpy(), EVERY_TOKEN_COUNT_UP_TO, 4):
+            for name, kernel in KERNEL_NAMES.items():
+                own = [times[p, tokens][f"time_stats.{name}.{each}"] for each in statistics]
+                texts = [number(time * 1e-3) for time in own]
                 yield ",".join(
-                    [accelerator, str(p), str(tokens), kernel, *map(number, times), str(samples)]
+                    [accelerator, str(p), str(tokens), kernel, *texts, str(samples[p, tokens])]
                 )
 
 
