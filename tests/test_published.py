@@ -127,7 +127,7 @@ def test_two_rows_for_one_cell_are_refused(tmp_path, monkeypatch):
     lines = (DATA / "published" / "gpt-fast.csv").read_text().splitlines()
     (tmp_path / "gpt-fast.csv").write_text("\n".join([*lines[:3], lines[2]]))
     monkeypatch.setattr("tpbook.published.data_path", lambda _, name: tmp_path / name)
-    with pytest.raises(ValueError, match="gpt-fast.csv line 4: a second row for llama-2-7b"):
+    with pytest.raises(ValueError, match="gpt-fast.csv line 4, column source: a second row for"):
         published.published("gpt-fast")
 
 

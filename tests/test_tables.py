@@ -20,7 +20,7 @@ def table(tmp_path):
     def read(content):
         file = tmp_path / "table.csv"
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_csv(file, COLUMNS)
+        return read_csv(file, COLUMNS, ("p", "kind"))
 
     return read
 
@@ -56,6 +56,7 @@ def test_an_absent_column_and_an_empty_cell_get_the_default(table):
         ("\np,kind,time_s\n2,a,1\n", "is not a CSV table: No columns"),
         ("p,kind,time_s\n2,a\n2\n", "line 3, column kind: must be one of a, b, got ''"),
         ("p,kind\n2,a\n2,b,1\n", "Expected 2 fields in line 3, saw 3"),
+        ("p,kind,time_s\n2,a,1\n3,a,1\n2,a,2\n", "line 4, column p: a second row for p 2, kind a"),
         ("p,kind\n2,a,1\n", "Expected 2 fields in line 2, saw 3"),
         ("p,kind,p\n2,a,1\n", "column p is there twice; keep one"),
         ("p,kind,time\n2,a,1\n", "column 'time' is unknown; the columns are p, kind, time_s"),

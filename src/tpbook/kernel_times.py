@@ -45,6 +45,11 @@ SHAPES = (
     Column("source"),
 )
 
+# The columns whose values together occur once.
+GEMM_KEY = ("accelerator", "p", "tokens", "kernel")
+ATTENTION_KEY = ("source", "accelerator", "p", "phase", "batch", "tokens", "context")
+SHAPE_KEY = ("source", "accelerator", "rows", "inner", "columns")
+
 
 def gemm_times(model: str) -> pd.DataFrame:
     """Median, minimum and maximum times of a model's layer kernels, on one of p ranks.
@@ -53,7 +58,7 @@ def gemm_times(model: str) -> pd.DataFrame:
     high_s, samples; the GEMMs are those in GEMMS. Sources and limits: data/kernels/sources.yml.
     Raises ValueError for a model without a table or a table that breaks the contract.
     """
-    return _model_table(model, "gemm", COLUMNS)
+    return _model_table(model, "gemm", COLUMNS, GEMM_KEY)
 
 
 def attention_times(model: str) -> pd.DataFrame:
@@ -63,7 +68,7 @@ def attention_times(model: str) -> pd.DataFrame:
     each), time_s, low_s, high_s (NaN where no spread is published), samples, statistic, source.
     Raises ValueError as gemm_times does.
     """
-    return _model_table(model, "attention", ATTENTION)
+    return _model_table(model, "attention", ATTENTION, ATTENTION_KEY)
 
 
 def shape_times() -> pd.DataFrame:
@@ -71,14 +76,17 @@ def shape_times() -> pd.DataFrame:
 
     Columns: accelerator, rows, inner, columns, time_s, samples, source.
     """
-    return _checked(read_csv(data_path("kernels", "gemm-shapes.csv"), SHAPES), "gemm-shapes.csv")
+    table = read_csv(data_path("kernels", "gemm-shapes.csv"), SHAPES, SHAPE_KEY)
+    return _checked(table, "gemm-shapes.csv")
 
 
-def _model_table(model: str, kind: str, columns: tuple[Column, ...]) -> pd.DataFrame:
+def _model_table(
+    model: str, kind: str, columns: tuple[Column, ...], key: tuple[str, ...]
+) -> pd.DataFrame:
     files = sorted((DATA / "kernels").glob(f"*-{kind}.csv"))
     named = {file.name.removesuffix(f"-{kind}.csv"): file for file in files}
     what = "kernel" if kind == "gemm" else kind
-    table = read_csv(lookup(named, model, f"model with {what} times"), columns)
+    table = read_csv(lookup(named, model, f"model with {what} times"), columns, key)
     return _checked(table, f"{model}-{kind}.csv")
 
 

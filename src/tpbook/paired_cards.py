@@ -20,15 +20,8 @@ def pair_allreduces() -> pd.DataFrame:
 
     Sources and limits: data/network/sources.yml. Raises ValueError for a broken table.
     """
-    table = read_csv(data_path("network", "pairs-allreduce.csv"), COLUMNS)
-    repeated = table.duplicated(["card", "p", "message_bytes"])
-    if repeated.any():
-        row = table[repeated].iloc[0]
-        raise ValueError(
-            f"network/pairs-allreduce.csv line {row.name + 2}: a second time for {row['card']}, "
-            f"p = {row['p']}, {row['message_bytes']} B; keep one"
-        )
-    return table
+    key = ("card", "p", "message_bytes")
+    return read_csv(data_path("network", "pairs-allreduce.csv"), COLUMNS, key)
 
 
 def pair_allreduce_time(card: str, p: int, message: float) -> float:

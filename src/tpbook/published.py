@@ -85,16 +85,7 @@ def published(source: str | None = None) -> pd.DataFrame:
         return pd.concat([published(each) for each in SOURCES], ignore_index=True)
     if source not in SOURCES:
         raise ValueError(f"unknown source {source!r}; known: {', '.join(SOURCES)}")
-    file = data_path("published", f"{source}.csv")
-    table = read_csv(file, COLUMNS)
-    repeated = table.duplicated([*SETTING, "p"])
-    if repeated.any():
-        row = table[repeated].iloc[0]
-        raise ValueError(
-            f"published/{file.name} line {row.name + 2}: a second row for {row['model']}, "
-            f"{row['phase']}, batch {row['batch']}, p = {row['p']}; keep one"
-        )
-    return table
+    return read_csv(data_path("published", f"{source}.csv"), COLUMNS, (*SETTING, "p"))
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:

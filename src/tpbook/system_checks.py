@@ -1,5 +1,5 @@
-"""What a system folder must keep beyond its columns: each row once, degrees that exist, columns
-that agree. Every error is one line: file, line, column, reason, remedy."""
+"""What a system folder must keep beyond its columns: degrees and ranks that exist, columns that
+agree. Every error is one line: file, line, column, reason, remedy."""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,6 @@ def check(system, folder: str) -> None:
     for name, table in tables.items():
         if table.empty:
             raise ValueError(f"{where[name]}: holds no rows; add them or drop the file")
-        _once(where[name], table, name)
         whole = name == "allreduce"
         devices = system.machine_device_count if whole else system.device_count
         _degrees_exist(where[name], table, devices)
@@ -67,15 +66,6 @@ def _physics_of_the_model(system, folder: str, tables: dict, where: dict) -> Non
         system_physics.check_steps(where["steps"], tables["steps"], model, card, bandwidth)
     if "serving" in tables:
         system_physics.check_serving(where["serving"], tables["serving"], model, card)
-
-
-def _once(where: str, table: pd.DataFrame, name: str) -> None:
-    keys = list(TABLES[name][1])
-    row = first(table.duplicated(keys))
-    if row is not None:
-        what = ", ".join(f"{key} {table[key].iloc[row]}" for key in keys)
-        remedy = "keep one row, its statistic taken over all repeats"
-        refuse(where, row, keys[0], f"a second row for {what}", remedy)
 
 
 def _degrees_exist(where: str, table: pd.DataFrame, devices: int) -> None:

@@ -171,4 +171,4 @@ def _composition(entry: dict, where: str) -> tuple[str, ...]:
 def _table(folder: Path, name: str, required: bool) -> pd.DataFrame | None:
     file = folder / f"{name}.csv"
     # A link that leads nowhere is a fault and not an absent table.
-    return read_csv(file, TABLES[name][0]) if required or os.path.lexists(file) else None
+    return read_csv(file, *TABLES[name]) if required or os.path.lexists(file) else None

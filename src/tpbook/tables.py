@@ -31,9 +31,10 @@ class Column:
         return self.low is not None or self.above is not None
 
 
-def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
+def read_csv(file: Path, columns: tuple[Column, ...], key: tuple[str, ...]) -> pd.DataFrame:
     """The table in a CSV file, checked column by column; numbers are converted, text is kept.
 
+    key: the columns whose values together may occur once.
     Raises ValueError with one line: file, line, column, what is wrong, what to do.
     """
     where = f"{file.parent.name}/{file.name}"
@@ -73,6 +74,11 @@ def read_csv(file: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
                 f"{where}: column {column.name} is missing; the columns are {_names(columns)}"
             )
         table[column.name] = _checked(table[column.name], column, where)
+    row = first(table.duplicated(list(key)))
+    if row is not None:
+        what = ", ".join(f"{name} {table[name].iloc[row]}" for name in key)
+        remedy = "keep one row, its statistic taken over all repeats"
+        refuse(where, row, key[0], f"a second row for {what}", remedy)
     return table[[column.name for column in columns]]
 
 
