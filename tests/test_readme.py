@@ -7,7 +7,7 @@ REPOSITORY = Path(__file__).parents[1]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 ROWS = [line.split("|")[1:-1] for line in README.splitlines() if line.startswith("| [")]
 # Tests of what the chapters share, or of the repository itself.
-SHARED = {"checks", "symbolic", "sources", "readme"}
+SHARED = {"checks", "symbolic", "tables", "sources", "readme"}
 
 
 def named(column: int) -> list[str]:
