@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tpbook import accuracy, accuracy_sets
+from tpbook.accuracy_laws import accuracy_allreduce, mean_interval
 from tpbook.accuracy_sets import (
     BENCH,
     MAIN_MODEL,
@@ -33,6 +34,7 @@ def test_every_test_has_its_figure_and_its_verdict(figures):
         assert found["n"] > 0 and isinstance(found["met"], bool), id
         assert {"bias", "bar", "met", "sets"} <= set(found)
         assert {"mape", "median", "coverage"} & set(found)
+        assert isinstance(found["bias"], float), id
     assert json.loads(json.dumps(figures, allow_nan=False)) == figures
 
 
@@ -52,10 +54,29 @@ def test_verdicts_follow_from_the_figures(figures):
     assert figures["interval-coverage"]["met"] == (
         low <= figures["interval-coverage"]["coverage"] <= high
     )
+    for id in ("llmib-p4", "llmib-peer-cells", "cross-hardware"):
+        assert {each["bar"] for each in figures[id]["sets"]} == {figures[id]["bar"]}
+    assert figures["llmib-p4"]["low"] < main["mape"] < figures["llmib-p4"]["high"]
     for id in ("kernel-law", "allreduce"):
         sets = figures[id]["sets"]
         assert figures[id]["median"] == max(each["median"] for each in sets)
         assert figures[id]["met"] == all(each["median"] <= figures[id]["bar"] for each in sets)
+
+
+def test_every_all_reduce_table_is_counted_once(figures):
+    found = figures["allreduce"]
+    everything = accuracy_allreduce()
+    assert len(found["sets"]) + len(found["elsewhere"]) == len(everything)
+    assert found["sets_met"] + found["elsewhere_met"] == everything["met"].sum()
+
+
+def test_interval_of_a_mean_in_closed_form():
+    size, cluster = np.array([1.0, 3.0, 2.0, 2.0]), np.array([0, 0, 1, 1])
+    assert mean_interval(size, cluster) == (2, 2)  # every cluster has the same mean
+    assert mean_interval(np.array([1.0, 1.0, 4.0]), np.array([0, 0, 1])) == (1, 4)
+    many = np.random.default_rng(0).exponential(size=900)
+    low, high = mean_interval(many, np.arange(900))
+    assert high - low == pytest.approx(2 * 1.96 * many.std() / 30, rel=0.15)
 
 
 def test_the_form_is_more_accurate_than_amdahl_s_law_on_the_main_cells():

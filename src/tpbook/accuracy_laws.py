@@ -84,6 +84,27 @@ def accuracy_allreduce() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def kernel_law() -> dict:
+    """The GEMM law from p = 1 and 2, read at 4 and 8: the worst median of all sets."""
+    table = accuracy_kernel_law()
+    table = table[table["p"].isin(["4", "8"])]
+    names = table["model"] + ", " + table["accelerator"] + ", p = " + table["p"]
+    return _worst_median(table, names)
+
+
+def allreduce() -> dict:
+    """The all-reduce law at sizes left out: the worst median of every system's main method.
+
+    elsewhere: the tables of other methods, and of degrees beyond the system's own devices.
+    """
+    table = accuracy_allreduce()
+    ours = table["main"] & table["within"]
+    result = _worst_median(table[ours], _fabrics(table[ours]))
+    names = _fabrics(table[~ours]) + ", " + table["method"][~ours]
+    others = _worst_median(table[~ours], names)
+    return result | {"elsewhere": others["sets"], "elsewhere_met": others["sets_met"]}
+
+
 def _judged(error: np.ndarray, bar: float) -> dict:
     median = float(np.median(np.abs(error)))
     return {
@@ -95,6 +116,17 @@ def _judged(error: np.ndarray, bar: float) -> dict:
     }
 
 
+def mean_interval(size: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
+    """95 % interval of the mean size of errors, from draws of whole clusters."""
+    _, place = np.unique(cluster, return_inverse=True)
+    count = np.bincount(place)
+    total = np.bincount(place, weights=size)
+    draws = np.random.default_rng(SEED).integers(len(count), size=(REPLICATES, len(count)))
+    means = total[draws].sum(axis=1) / count[draws].sum(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(low), float(high)
+
+
 def median_interval(error: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
     """95 % interval of the median size of errors, from draws of whole clusters of equal length."""
     order = np.argsort(cluster, kind="stable")
@@ -103,3 +135,23 @@ def median_interval(error: np.ndarray, cluster: np.ndarray) -> tuple[float, floa
     medians = np.median(groups[draws].reshape(REPLICATES, -1), axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
     return float(low), float(high)
+
+
+def _worst_median(table: pd.DataFrame, names: pd.Series) -> dict:
+    keep = ["n", "median", "bias", "bar", "met"]
+    sets = [{"name": name, **row} for name, row in zip(names, table[keep].to_dict("records"))]
+    worst = max(sets, key=lambda each: each["median"])
+    return {
+        "n": int(table["n"].sum()),
+        "median": worst["median"],
+        "bias": worst["bias"],
+        "bar": worst["bar"],
+        "met": bool(table["met"].all()),
+        "worst": worst["name"],
+        "sets_met": int(table["met"].sum()),
+        "sets": sets,
+    }
+
+
+def _fabrics(table: pd.DataFrame) -> pd.Series:
+    return table["system"] + ", p = " + table["p"].astype(str)

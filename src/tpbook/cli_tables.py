@@ -56,12 +56,11 @@ def accuracy_line(id: str, found: dict) -> str:
     kind = next(name for name in ("mape", "median", "coverage") if name in found)
     bar = found["bar"]
     limit = f"{bar[0]:.0%} to {bar[1]:.0%}" if isinstance(bar, list) else f"at most {bar:.1%}"
-    bias = "" if found["bias"] is None else f", bias {found['bias']:+.1%}"
     verdict = "met" if found["met"] else "not met"
     parts = found.get("families", found["sets"])
     if not found["met"] and all("met" in part for part in parts):
         verdict += f", but in {sum(part['met'] for part in parts)} of {len(parts)}"
-    return f"{id:18} n {found['n']:5}  {kind} {found[kind]:.1%}{bias}  ({limit}: {verdict})"
+    return f"{id:18} n {found['n']:5}  {kind} {found[kind]:.1%}, bias {found['bias']:+.1%}  ({limit}: {verdict})"
 
 
 def _value(value: float, unit: str) -> str:
