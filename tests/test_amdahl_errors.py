@@ -1,5 +1,7 @@
 """Laws of Amdahl's error: exact on Amdahl's law, the theorems' sizes, noise by brute force."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +96,12 @@ def test_the_categories_add_up(id):
     for row in found.itertuples():
         parts = errors.errors_by_category(system, row.phase, row.context, row.batch)
         assert parts.sum() == pytest.approx(row.error, abs=1e-12)
+
+
+def test_a_system_without_steps_has_no_errors():
+    bare = replace(load_system("quad-a40-hoststaged"), steps=None)
+    found = errors.extrapolations(errors.step_totals(bare), ["phase", "context", "batch"])
+    assert found.empty and {"error", "half_width", "sign"} <= set(found.columns)
 
 
 def test_two_times_at_one_degree_are_refused():
