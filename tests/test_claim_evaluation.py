@@ -6,6 +6,7 @@ from tpbook import claim_evaluation as steps
 from tpbook import claim_jitter as jitter
 from tpbook import claim_network as network
 from tpbook import claim_published as runs
+from tpbook import intensity
 
 each = pytest.mark.parametrize
 
@@ -32,6 +33,18 @@ def test_a_copy_grows_towards_two_thirds_of_the_step():
     shares = [steps.copy_share(32, context) for context in (0, 512, 4096, 10**7)]
     assert shares == sorted(shares) and shares[0] < 0.01
     assert 0.5 < shares[-1] < 2 / 3
+
+
+def test_one_rank_has_one_kind_of_kernel_less():
+    assert [steps.kinds_of_kernel(p) for p in (1, 2, 8)] == [4, 5, 5]
+
+
+@each("tokens", [64, 1024, 10**6])
+def test_scores_in_memory_cap_the_intensity_at_half_the_head(tokens):
+    """4 T^2 d_h / 8 T^2: however long the prompt, and at any length below a fused kernel's."""
+    found = steps.eager_attention_intensity(tokens, head_dim=128)
+    assert found < min(64, intensity.prefill_attention_intensity(tokens, 1, 1, 2) * 4)
+    assert steps.eager_attention_intensity(10**9) == pytest.approx(64, rel=1e-6)
 
 
 def test_a_full_clock_changes_nothing():
@@ -67,8 +80,35 @@ def test_a_share_and_its_time_are_inverse():
     assert network.share_latency(steps.share("decode", 4, 1)) == pytest.approx(time)
 
 
+@each("batch", steps.BATCHES)
+def test_a_latency_gives_the_share_that_implies_it(batch):
+    share = network.share_at_latency(50e-6, batch)
+    message, _ = network.step_allreduce("decode", 4, batch)
+    traffic = 2 * 3 / 4 * message / network.network(4).beta
+    assert network.share_latency(share, batch=batch) == pytest.approx(50e-6 + traffic)
+
+
+@each("phase", ["prefill", "decode"])
+def test_the_differences_two_numbers_give_both_times_back(phase):
+    alpha = network.difference_latency(phase, 1)
+    beta = network.difference_over_fit(phase, 1) * network.network(4).beta
+    for p, row in zip((2, 4), network._two_and_four(phase, 1, steps.A40)):
+        law = row["collectives"] * (alpha + 2 * (p - 1) * row["message"] / (p * beta))
+        # The bandwidth is rounded to three digits.
+        assert law == pytest.approx(row["time_s"], rel=0.01)
+
+
+@each("source", ["fastertransformer", "splitwise"])
+def test_both_laws_are_judged_on_degrees_they_have_not_seen(source):
+    rows = runs.larger_degrees(source)
+    assert rows["held_out"].all() and rows["amdahl_s"].notna().all()
+    assert rows["p"].min() > 2
+    assert runs.law_error(source, "time") == 0
+
+
 def test_published_signs_add_up():
     signs = ("pessimistic", "optimistic", "open")
+    assert sum(map(runs.steps_with_sign, signs)) == 6
     assert sum(map(runs.share_with_sign, signs)) == pytest.approx(1)
     words = ("almost linearly", "sublinearly", "not at all", "regresses")
     assert sum(map(runs.single_sequence, words)) == runs.single_sequence()

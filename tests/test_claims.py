@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tpbook import claim_simulations, claims, crossover, topology
+from tpbook import claim_index, claim_simulations, claims, crossover, topology
 from tpbook.claim_rows import VERDICTS
 from tpbook.claims import (
     agrees,
@@ -224,7 +224,23 @@ def test_a_chapter_folds_in_what_holds_as_stated():
         assert text.count("| **") == len(rows)
 
 
+def test_the_index_links_every_row_once_under_its_verdict():
+    text, full = claim_index.index_markdown(CLAIMS), claims_markdown(CLAIMS, full=True)
+    folds = text.split("::::{admonition} ")[1:]
+    assert [fold.split(":")[0].lower() for fold in folds] == list(VERDICTS)
+    for claim in CLAIMS:
+        link = f'<a href="#{claim.id.lower()}">{claim.id}</a>'
+        assert text.count(link) == 1 and full.count(f'<span id="{claim.id.lower()}">') == 1
+        (fold,) = [fold for fold in folds if link in fold]
+        assert fold.lower().startswith(f"{claim.verdict}: ")
+        (line,) = [line for line in fold.splitlines() if link in line]
+        assert line.startswith(f"| {{ref}}`§{claim.chapter} <")
+        assert int(line.split(" | ")[1]) == line.count("<a ")
+
+
 def test_a_table_of_no_claims_is_refused():
+    with pytest.raises(ValueError, match="claims must not be empty"):
+        claim_index.index_markdown([])
     with pytest.raises(ValueError, match="claims must not be empty"):
         claims_markdown([])
     with pytest.raises(ValueError, match="claims must not be empty"):

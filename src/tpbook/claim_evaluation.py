@@ -12,6 +12,7 @@ from tpbook.category_utilisation import category_work
 from tpbook.hardware import accelerator
 from tpbook.kernels import kernels
 from tpbook.kv_copy import cache_copy_time
+from tpbook.messages import forward_collectives
 from tpbook.models import model
 from tpbook.roof_distance import lost_time
 from tpbook.rooflines import ideal_time
@@ -19,7 +20,7 @@ from tpbook.step_collectives import step_collectives
 from tpbook.systems import load_system
 
 A40, A40_BRIDGE, A100 = "quad-a40-hoststaged", "quad-a40-bridge", "quad-a100-sxm"
-BATCHES, DEGREES, CONTEXT = (1, 8, 32), (1, 2, 4), 512
+BATCHES, DEGREES, CONTEXT, PROMPT = (1, 8, 32), (1, 2, 4), 512, 1024
 COMPUTE = ["weight_gemm", "attention", "other"]
 
 read_system = cache(load_system)
@@ -61,7 +62,7 @@ def rank_division(phase, batch, p=4, system=A40):
     """Roofline time of one of p ranks' kernels, times p, over that of the whole model's."""
     known = read_system(system)
     card, geometry = accelerator(known.accelerator), model(known.model)
-    tokens, cached = (1024, 0) if phase == "prefill" else (1, CONTEXT)
+    tokens, cached = (PROMPT, 0) if phase == "prefill" else (1, CONTEXT)
     one, several = (
         category_work(geometry, card, k, batch, tokens, cached)["ideal_s"].sum() for k in (1, p)
     )
@@ -134,6 +135,23 @@ def copy_share(batch, context, system=A40):
     )
     attention = row["attention"] * (context + 1) / (CONTEXT + 1)
     return float(copied / (row.sum() - row["attention"] + attention + copied))
+
+
+def kinds_of_kernel(p):
+    """How many kinds of kernel a pass on p ranks has, all-reduces counted as one kind."""
+    geometry = model("llama-2-7b")
+    local = {kernel.category for kernel in kernels(geometry, p, 1, 1, CONTEXT)}
+    return len(local) + bool(forward_collectives(geometry, p, 1, 1))
+
+
+def eager_attention_intensity(tokens, head_dim=128):
+    """Intensity (FLOP/B) of a prompt's attention whose scores pass through memory at two bytes.
+
+    Three kernels: scores, 2 T^2 d_h; softmax; values, 2 T^2 d_h. The T x T scores are written,
+    read, written and read again; queries, keys, values and results move once.
+    """
+    scores, vectors = tokens**2, tokens * head_dim
+    return 4 * scores * head_dim / (2 * (4 * scores + 4 * vectors))
 
 
 def slower_clock(name, batch, tokens, context, factor=0.99, system=A40):

@@ -72,6 +72,18 @@ def share_latency(share_of_step, p=4, batch=1, system=A40):
     return float(share_allreduce_time(share_of_step, float(row[COMPUTE].sum()), count))
 
 
+def share_at_latency(alpha, batch, p=4, system=A40):
+    """Share of communication in a decode step whose all-reduces have another latency (s).
+
+    Their bandwidth is the fitted one, the rest of the step that of the table.
+    """
+    message, _ = step_allreduce("decode", p, batch, system)
+    row = times(system, "decode").loc[(p, batch)]
+    count = 2 * model(read_system(system).model).layers
+    time = alpha + ring_traffic(p, message) / network(p, system).beta
+    return float(communication_share(float(row[COMPUTE].sum()), count, time))
+
+
 def share_after(before, factor, p=4, batch=1, line=None, system=A40):
     """Share of communication once the bandwidth alone has grown by a factor.
 
@@ -88,13 +100,20 @@ def share_after(before, factor, p=4, batch=1, line=None, system=A40):
 
 def difference_over_fit(phase, batch, system=A40):
     """Bandwidth from the communication of two and of four ranks, over the fitted one of four."""
-    context = steps.contexts(read_system(system), phase)[-1]
-    table = step_collectives(read_system(system), model(read_system(system).model), phase, context)
-    two, four = (table.loc[(p, batch)] for p in (2, 4))
+    two, four = _two_and_four(phase, batch, system)
     found = difference_method.difference_bandwidth(
         2, 4, two["collectives"], two["message"], two["time_s"], four["time_s"]
     )
     return _three_digits(found / network(4, system).beta)
+
+
+def difference_latency(phase, batch, system=A40):
+    """Latency in s from the communication of two and of four ranks, by the same recipe."""
+    two, four = _two_and_four(phase, batch, system)
+    found = difference_method.difference_latency(
+        2, 4, two["collectives"], two["time_s"], four["time_s"]
+    )
+    return float(found)
 
 
 def attained(p, system=A40):
@@ -109,6 +128,14 @@ def share_with(system, method, p=4, batch=1):
     count = 2 * model(read_system(system).model).layers
     time = allreduce_seconds(system, p, message, method)
     return float(communication_share(float(row[COMPUTE].sum()), count, time))
+
+
+def _two_and_four(phase, batch, system):
+    """The all-reduces of a step on two and on four ranks: rows of step_collectives."""
+    known = read_system(system)
+    context = steps.contexts(known, phase)[-1]
+    table = step_collectives(known, model(known.model), phase, context)
+    return tuple(table.loc[(p, batch)] for p in (2, 4))
 
 
 def _three_digits(value):

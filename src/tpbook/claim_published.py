@@ -5,6 +5,7 @@ from functools import cache
 import pandas as pd
 
 from tpbook import amdahl_errors, published
+from tpbook.accuracy_sets import judge
 from tpbook.claim_evaluation import A40, A100, read_system
 from tpbook.hardware import accelerator
 from tpbook.roofline_points import kernel_points
@@ -29,6 +30,42 @@ def share_with_sign(sign):
 def mean_error():
     """Mean size of those errors."""
     return float(error_table()["error"].abs().mean())
+
+
+@cache
+def composed_signs(system=A40):
+    """How many of a system's composed steps have an error of each sign, as error_table's.
+
+    Decode, and prefill of the longest prompts.
+    """
+    totals = amdahl_errors.step_totals(read_system(system))
+    totals = totals[totals["context"] == totals.groupby("phase")["context"].transform("max")]
+    setting = ["system", "phase", "context", "batch"]
+    return amdahl_errors.extrapolations(totals, setting, ((1, 2, 4),))["sign"].value_counts()
+
+
+def steps_with_sign(sign, system=A40):
+    """How many of those composed steps have a sign."""
+    return int(composed_signs(system).get(sign, 0))
+
+
+@cache
+def larger_degrees(source):
+    """Rows of a source's sets at degrees that neither law was fitted to, both laws' times beside.
+
+    A set is calibrated on its two smallest degrees, as in section 4.7; Amdahl's law is fitted to
+    the same two in each cell.
+    """
+    table = published.usable(published.published(source))
+    sets = table.groupby(["model", "accelerator", "engine"])["p"].nunique()
+    rows = pd.concat(judge(source, *name).held_out for name in sets.index[sets > 2])
+    return rows[rows["amdahl_s"].notna()]
+
+
+def law_error(source, law):
+    """Mean size of a law's relative errors there; law: "amdahl" or "predicted"."""
+    rows = larger_degrees(source)
+    return float((rows[f"{law}_s"] / rows["time_s"] - 1).abs().mean())
 
 
 @cache

@@ -156,10 +156,14 @@ def claims_markdown(claims, full: bool = False) -> str:
         ]
         if full:
             cells[0] = f'<span id="{claim.id.lower()}"></span>{cells[0]}'
-            section = f"§{claim.chapter} <sec-{claim.chapter.replace('.', '-')}>"
-            cells[-1] += f" {{ref}}`{section}`{_folded_check(claim)}"
+            cells[-1] += f" {chapter_link(claim.chapter)}{_folded_check(claim)}"
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return ":::{table}\n:class: claims\n\n" + "\n".join(lines) + "\n:::"
+
+
+def chapter_link(chapter: str) -> str:
+    """The section of the book that treats a chapter's claims, as a link: "§2.5"."""
+    return f"{{ref}}`§{chapter} <sec-{chapter.replace('.', '-')}>`"
 
 
 def _folded_check(claim: Claim) -> str:
