@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tpbook.gemm_choice import CARRIED, all_times, choice, judged_forms
+from tpbook.gemm_choice import CARRIED, all_times, choice, judged_forms, smooth_floor
+from tpbook.gemm_forms import FORMS, LOOP
 from tpbook.gemm_law import (
     carried_time,
     fit_gemm_law,
@@ -22,6 +23,9 @@ TRUTH = {
     "loop": 5e-10,
     "exponent": 1.6,
 }
+(MENU_OF_TILES,) = (
+    form for form in FORMS if form.name.startswith("the fastest of six tiles, whole")
+)
 WORK = (4e9, 3e7, 4096, 1.5e14, 7e11)
 
 
@@ -164,6 +168,53 @@ def test_no_form_sees_the_degrees_that_judge_it(shards):
         all_times(shards, CARD), all_times(spoilt, CARD), strict=True
     ):
         np.testing.assert_allclose(clean, other, rtol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "plain, richer, neutral",
+    [
+        (LOOP, "... bytes that fit into the L2 cache partly kept there", {"cached": 0.0}),
+        (MENU_OF_TILES, "the fastest of six tiles, a start-up in each wave", {"wave_startup": 0.0}),
+    ],
+)
+def test_a_richer_form_contains_the_plain_one(shards, plain, richer, neutral):
+    (form,) = (form for form in FORMS if form.name == richer)
+    parameters = TRUTH | ({} if plain is LOOP else {"tile_loss": 0.2})
+    np.testing.assert_allclose(
+        form.time(shards, **parameters, **neutral), plain.time(shards, **parameters), rtol=1e-12
+    )
+    assert (
+        form.time(shards, **parameters, **{name: 5e-7 for name in neutral})
+        != plain.time(shards, **parameters)
+    ).any()
+
+
+def test_a_choice_to_split_the_inner_width_never_slows_the_fastest_tile(shards):
+    (split,) = (form for form in FORMS if form.name.endswith("inner width split by up to 8"))
+    parameters = TRUTH | {"tile_loss": 0.2}
+    whole = MENU_OF_TILES.time(shards, **parameters)
+    free, dear = (split.time(shards, **parameters, split_cost=cost) for cost in (1.0, 1e9))
+    assert (free <= whole).all() and (free < whole).any()
+    np.testing.assert_allclose(dear, whole, rtol=1e-12)
+
+
+def test_whole_waves_of_one_tile_size_cost_what_they_count():
+    # 108 multiprocessors: 108 tiles of 64 x 64 fill one wave, one column more starts a second.
+    rows = gemm_shards("llama-2-7b").query("accelerator == 'a100-80gb-pcie'").iloc[[0, 0]]
+    rows = rows.assign(tokens=64, columns=[64 * 108, 64 * 108 + 1], traffic=1.0)
+    waves = MENU_OF_TILES.time(
+        rows, **TRUTH | {"startup": 0.0, "loop": 0.0, "tile_loss": 0.0, "exponent": 20.0}
+    )
+    tile = 2 * 64 * 64 * rows["inner"] / (TRUTH["eta_compute"] * 312e12 / 108)
+    np.testing.assert_allclose(waves, [tile.iloc[0], 2 * tile.iloc[1]], rtol=1e-9)
+
+
+def test_the_floor_of_smooth_laws_is_their_own_fit_to_the_test():
+    floor = smooth_floor().set_index(["model", "accelerator", "p"])
+    assert len(floor) == 12 and (floor > 0).all(axis=None)
+    # Neither rounding nor repeats are what the law lacks; a law fitted to the test fails its bar.
+    assert (floor["rounding"] < floor["itself"]).all()
+    assert (floor["itself"] > 0.05).any() and (floor["itself"] < 0.05).any()
 
 
 def test_one_degree_or_an_unmeasured_card_is_refused(shards):

@@ -6,6 +6,7 @@ Which one was taken, and why, is in gemm_choice.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tpbook.hardware import accelerator
 
 # Multiprocessors of the card, from the vendor's architecture papers.
 MULTIPROCESSORS = {"a40": 84, "a100-80gb-pcie": 108, "h100-sxm": 132}
+L2_BYTES = {"a40": 6e6, "a100-80gb-pcie": 40e6, "h100-sxm": 50e6}
 ONE_TILE = 64  # rows up to which one tile covers them all
 TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64))
 BOUNDS_OF_ALL = BOUNDS | {
@@ -23,6 +25,9 @@ BOUNDS_OF_ALL = BOUNDS | {
     "tile_startup": (0.0, 50.0, 1.0, 1e-6),
     "exponent_few": (1.0, 20.0, 1.6, 1.0),
     "throttle": (-0.5, 0.5, 0.0, 1.0),
+    "cached": (0.0, 1.0, 0.2, 1.0),
+    "wave_startup": (0.0, 20.0, 0.5, 1e-6),
+    "split_cost": (0.0, 20.0, 1.0, 1.0),
 }
 
 
@@ -138,8 +143,42 @@ def _throttled(rows, eta_compute, eta_memory, startup, loop, exponent, throttle)
     return startup + rows["inner"].to_numpy() * loop + _norm(exponent, compute * slower, memory)
 
 
+def _cached(rows, eta_compute, eta_memory, startup, loop, exponent, cached):
+    """A share of the bytes that fit into the L2 cache is still there from the repeat before."""
+    compute, memory = _roofs(rows, eta_compute, eta_memory)
+    fits = np.minimum(1, L2_BYTES[rows["accelerator"].iloc[0]] / rows["traffic"].to_numpy())
+    roofs = _norm(exponent, compute, memory * (1 - cached * fits))
+    return startup + rows["inner"].to_numpy() * loop + roofs
+
+
+def _menu(rows, splits, eta_compute, eta_memory, startup, loop, exponent, tile_loss, **more):
+    """The fastest of a menu of tiles and of parts that the inner width is split into.
+
+    Every wave runs a whole tile on each multiprocessor; split_cost weighs the partial sums' bytes.
+    """
+    card = accelerator(rows["accelerator"].iloc[0])
+    units = MULTIPROCESSORS[card.id]
+    tokens, columns, inner, traffic = (
+        rows[name].to_numpy() for name in ("tokens", "columns", "inner", "traffic")
+    )
+    fastest = np.inf
+    for height, width in TILES:
+        area = height * width
+        rate = eta_compute * card.peak_flops / units * (area / 256 / 128) ** tile_loss
+        tiles = np.ceil(tokens / height) * np.ceil(columns / width)
+        for split in splits:
+            waves = np.ceil(tiles * split / units)
+            sums = more.get("split_cost", 0) * 4 * split * tokens * columns * (split > 1)
+            memory = (traffic + sums) / (eta_memory * card.memory_bandwidth)
+            roofs = _norm(exponent, waves * 2 * area * inner / split / rate, memory)
+            latency = waves * (inner / split * loop + more.get("wave_startup", 0))
+            fastest = np.minimum(fastest, roofs + latency)
+    return startup + fastest
+
+
 RATES = ("eta_compute", "eta_memory", "startup")
 CHOSEN = (*RATES, "loop", "exponent")
+MENU = (*CHOSEN, "tile_loss")
 LOOP = Form("norm, start-up, loop over the inner width", CHOSEN, _loop)
 TWO_EXPONENTS = Form(
     "... one exponent up to 64 rows, one above", (*CHOSEN, "exponent_few"), _two_exponents
@@ -161,4 +200,16 @@ FORMS = (
     Form("... longer start-up above 64 rows", (*CHOSEN, "tile_startup"), _two_startups),
     Form("... compute rate a power of the work", (*CHOSEN, "throttle"), _throttled),
     TWO_EXPONENTS,
+    Form("... bytes that fit into the L2 cache partly kept there", (*CHOSEN, "cached"), _cached),
+    Form("the fastest of six tiles, whole waves, loop in each", MENU, partial(_menu, splits=(1,))),
+    Form(
+        "the fastest of six tiles, a start-up in each wave",
+        (*MENU, "wave_startup"),
+        partial(_menu, splits=(1,)),
+    ),
+    Form(
+        "the fastest of six tiles, inner width split by up to 8",
+        (*MENU, "split_cost"),
+        partial(_menu, splits=(1, 2, 4, 8)),
+    ),
 )
