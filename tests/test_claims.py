@@ -238,7 +238,23 @@ def test_the_index_links_every_row_once_under_its_verdict():
         assert int(line.split(" | ")[1]) == line.count("<a ")
 
 
+@each("source", ["record", "outline"])
+def test_a_folded_section_counts_its_rows_and_holds_them(source):
+    rows = [claim for claim in CLAIMS if claim.source == source]
+    text = claim_index.folded_markdown(rows)
+    title, body = text.split("</summary>", 1)
+    numbers = [int(number) for number in re.findall(r">(\d+) ", title)]
+    assert numbers == [len(rows), *filter(None, count_by_verdict(rows).values())]
+    assert sum(numbers[1:]) == numbers[0]
+    # Whole elements around the table: a closed one hides it, and nothing else on the page.
+    assert body.strip().startswith(":::{table}") and body.rstrip().endswith(":::\n\n</details>")
+    assert text.count("<details") == text.count("</details>")
+    assert all(f'<span id="{claim.id.lower()}">' in body for claim in rows)
+
+
 def test_a_table_of_no_claims_is_refused():
+    with pytest.raises(ValueError, match="claims must not be empty"):
+        claim_index.folded_markdown([])
     with pytest.raises(ValueError, match="claims must not be empty"):
         claim_index.index_markdown([])
     with pytest.raises(ValueError, match="claims must not be empty"):

@@ -1,7 +1,10 @@
-"""Where each row of the claims ledger is: by verdict, and in it by chapter."""
+"""Finding a row of the claims ledger: an index by verdict and chapter, and sections that unfold.
 
-from tpbook.claim_rows import CHAPTERS
-from tpbook.claims import chapter_link, count_by_verdict
+A section is a <details> element, which a browser opens by itself when a link leads to a row in it.
+"""
+
+from tpbook.claim_rows import CHAPTERS, VERDICTS
+from tpbook.claims import chapter_link, claims_markdown, count_by_verdict
 
 
 def claims_index(claims) -> None:
@@ -9,10 +12,30 @@ def claims_index(claims) -> None:
 
     Raises ValueError for no claims.
     """
-    from IPython.display import display
+    _show(index_markdown(claims))
 
-    text = index_markdown(claims)
-    display({"text/markdown": text, "text/plain": text}, raw=True)
+
+def folded_claims(claims) -> None:
+    """Show the full table of claims, folded under how many have each verdict.
+
+    Raises ValueError for no claims.
+    """
+    _show(folded_markdown(claims))
+
+
+def folded_markdown(claims) -> str:
+    """The full table of claims as MyST Markdown, folded under how many have each verdict.
+
+    Raises ValueError for no claims.
+    """
+    table = claims_markdown(claims, full=True)
+    counts = ", ".join(
+        f'<span class="verdict-{VERDICTS[verdict]}">{count} {verdict}</span>'
+        for verdict, count in count_by_verdict(claims).items()
+        if count
+    )
+    title = f"{len(claims)} claim{'s' if len(claims) > 1 else ''}: {counts}"
+    return f'<details class="claims"><summary>{title}</summary>\n\n{table}\n\n</details>'
 
 
 def index_markdown(claims) -> str:
@@ -35,3 +58,9 @@ def index_markdown(claims) -> str:
         if count:
             parts.append(f"::::{{admonition}} {title}\n:class: dropdown\n\n{table}\n::::")
     return "\n\n".join(parts)
+
+
+def _show(text: str) -> None:
+    from IPython.display import display
+
+    display({"text/markdown": text, "text/plain": text}, raw=True)
