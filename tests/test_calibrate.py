@@ -1,6 +1,7 @@
 """Calibrations by name and on file: a round trip, and one line for everything that is wrong."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,13 +9,13 @@ from tpbook.calibrate import (
     calibrate_published,
     calibrate_system,
     home,
-    load,
     named,
-    save,
     system_machine,
     system_rows,
     uncalibrated,
 )
+from tpbook.calibration_file import load, save
+from tpbook.paths import data_path
 from tpbook.steps import phase_times, step_time
 from tpbook.systems import load_system
 
@@ -52,6 +53,14 @@ def test_a_system_brings_its_own_network():
     assert home(found) == system_machine(system)
 
 
+def test_a_folder_elsewhere_needs_not_stay_where_it_was(tmp_path):
+    shutil.copytree(data_path("systems") / "quad-a40-bridge", tmp_path / "mine")
+    save(named(str(tmp_path / "mine")), tmp_path / "mine.json")
+    shutil.rmtree(tmp_path / "mine")
+    found = named(str(tmp_path / "mine.json"))
+    assert home(found).bandwidth(4) == dict(found.rates)[4] > 0
+
+
 def test_nothing_measured_has_no_interval():
     assert uncalibrated("a40", "llama-2-7b").intervals == {}
 
@@ -68,15 +77,24 @@ def test_nothing_half_written_stays(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 9}, "is no calibration of format 1"),
-        ({"noise": None}, "must be a string or a real number"),
-        ({"noise": float("nan")}, "must be finite"),
+        ({"format": 9}, "is no calibration of format 2"),
+        ({"noise": None}, "noise: must be a number, got None"),
+        ({"noise": float("nan")}, "noise: must be finite"),
         ({"surprise": 1}, "field 'surprise' is missing or unknown"),
-        ({"degrees": [1]}, "not enough values"),
-        ({"parameters": {}}, "missing"),
+        ({"name": 7}, "name must be text, got 7"),
+        ({"degrees": [1]}, r"degrees: must be two numbers, got \[1\]"),
+        ({"degrees": [2, 1]}, "degrees: runs from 2 down to 1"),
+        ({"parameters": {}}, "parameters: field 'alpha' is missing or unknown"),
+        ({"parameters": [1]}, "parameters must be a mapping"),
         ({"parameters": {**vars(FOUND.parameters), "alpha": -1.0}}, "parameter alpha"),
+        ({"parameters": {**vars(FOUND.parameters), "alpha": "fast"}}, "parameter alpha"),
         ({"parameters": {**vars(FOUND.parameters), "eta_cache": 1.5}}, "parameter eta_cache"),
-        ({"covariance": [[0.0]]}, "covariance"),
+        ({"parameters": {**vars(FOUND.parameters), "eta_cache": 0}}, "parameter eta_cache"),
+        ({"intervals": {}}, "intervals: field 'alpha' is missing"),
+        ({"covariance": [[0.0]]}, "covariance must be 10 lists of 10"),
+        ({"covariance": [["x"] * 10] * 10}, "covariance: must be a number, got 'x'"),
+        ({"rates": [2, 3]}, "rates: must hold pairs of degree and B/s, got 2"),
+        ({"rates": [[1, 3e9]]}, "rates: must be finite and from 2"),
     ],
 )
 def test_a_file_that_was_tampered_with_is_refused(tmp_path, change, says):

@@ -87,3 +87,10 @@ def test_a_slow_fabric_is_named_where_it_makes_two_ranks_slower():
 def test_what_cannot_run_is_refused(change, says):
     with pytest.raises(ValueError, match=says):
         asked(**change)
+
+
+def test_shares_of_whole_requests_come_with_their_caveat():
+    assert any("eta_weights" in note for note in asked().notes)
+    staged = named("system:quad-a40-hoststaged")
+    found = predict(staged, SEVEN, home(staged), "a40", 2, 1, 1024, 2)
+    assert not any("eta_weights" in note for note in found.notes)

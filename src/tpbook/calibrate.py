@@ -1,15 +1,13 @@
 """Calibrations by name: from a published table, from a system folder, or from a file."""
 
-import json
 import math
-import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from tpbook.accuracy_sets import select, setting
+from tpbook.calibration_file import RANGES, load
 from tpbook.collectives import bus_bandwidth
 from tpbook.models import model
 from tpbook.published_machines import published_machine
@@ -22,9 +20,7 @@ from tpbook.steps import contexts, phase_times
 from tpbook.system_record import System
 from tpbook.systems import allreduce_times, degrees, load_system
 
-FORMAT = 1
 ROW = ["p", "batch", "prompt_tokens", "output_tokens", "phase", "time_s"]
-PAIRS_OF_NUMBERS = ("degrees", "batches", "prompts", "outputs", "messages")
 
 
 def calibrate_published(
@@ -121,7 +117,7 @@ def uncalibrated(card: str, model_id: str) -> Calibration:
         noise=math.nan,
         fitted_error=math.nan,
         rows=0,
-        **dict.fromkeys(PAIRS_OF_NUMBERS, (0, 0)),
+        **dict.fromkeys(RANGES, (0, 0)),
     )
 
 
@@ -150,71 +146,8 @@ def named(name: str, on: tuple[int, ...] | None = None) -> Calibration:
 
 
 def home(calibration: Calibration) -> Machine:
-    """The machine that a calibration was measured on, wired as its source says."""
-    kind, _, id = calibration.source.partition(":")
-    if kind == "system":
-        return system_machine(load_system(id))
+    """The machine that a calibration was measured on: a system's with its timed rates, or wired as
+    the published source says."""
+    if calibration.source.startswith("system:"):
+        return replace(machine(calibration.accelerator), measured=calibration.rates)
     return published_machine(calibration.source, calibration.accelerator)
-
-
-def save(calibration: Calibration, path: str | Path) -> None:
-    """Write a calibration as JSON, aside first and then renamed, so that no half file is left.
-
-    Raises ValueError where the file cannot be written.
-    """
-    path = Path(path)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    text = json.dumps({"format": FORMAT, **asdict(calibration)}, indent=1)
-    try:
-        aside.write_text(text + "\n", encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise ValueError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def load(path: str | Path) -> Calibration:
-    """Read a calibration that save wrote.
-
-    Raises ValueError naming the file and the field for anything else.
-    """
-    try:
-        entry = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: is not JSON ({error})") from None
-    if not isinstance(entry, dict) or entry.pop("format", None) != FORMAT:
-        raise ValueError(f"{path}: is no calibration of format {FORMAT}; write one with calibrate")
-    expected = set(Calibration.__dataclass_fields__)
-    wrong = sorted(expected ^ set(entry))
-    if wrong:
-        raise ValueError(f"{path}: field {wrong[0]!r} is missing or unknown")
-    try:
-        entry["parameters"] = _parameters(entry["parameters"])
-        entry["intervals"] = {
-            key: tuple(map(float, ends)) for key, ends in entry["intervals"].items()
-        }
-        covariance = np.array(entry["covariance"], dtype=float)
-        for name in PAIRS_OF_NUMBERS:
-            low, high = entry[name]
-            entry[name] = (float(low), float(high))
-        numbers = [float(entry["noise"]), float(entry["fitted_error"])]
-        if (
-            covariance.shape != (len(NAMES),) * 2
-            or not np.isfinite([*numbers, *covariance.flat]).all()
-        ):
-            raise ValueError("covariance, noise and fitted_error must be finite numbers")
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    return Calibration(**entry | {"covariance": tuple(map(tuple, covariance.tolist()))})
-
-
-def _parameters(given: dict) -> Parameters:
-    found = Parameters(**{name: float(value) for name, value in given.items()})
-    for name in NAMES:
-        value = getattr(found, name)
-        bad = not math.isfinite(value) or value < 0
-        if bad or (name in UTILISATIONS and not 0 < value <= 1):
-            raise ValueError(f"parameter {name} must be a time or a utilisation, got {value}")
-    return found

@@ -102,7 +102,8 @@ def _systems(given) -> None:
 
 
 def _calibrate(given) -> None:
-    from tpbook.calibrate import named, save
+    from tpbook.calibrate import named
+    from tpbook.calibration_file import save
 
     found = named(given.source, tuple(given.degrees) if given.degrees else None)
     if given.output:

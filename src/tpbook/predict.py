@@ -38,7 +38,8 @@ class Prediction:
     """What was asked, what comes out.
 
     basis: the calibration's name. shares: of each term in the latency. slower: why the degree is
-    slower than one device, "" when it is not. warnings: one sentence each. notes: of the sharding.
+    slower than one device, "" when it is not. warnings: one sentence each. notes: of the sharding,
+    and of what the shares rest on.
     """
 
     model: str
@@ -114,7 +115,7 @@ def predict(
         shares={name: seconds / sum(terms.values()) for name, seconds in terms.items()},
         slower=_slower(work, device, found, terms, batch, prompt, output) if p > 1 else "",
         warnings=warnings + _memory(geometry, device, p, batch, prompt + output),
-        notes=part.notes,
+        notes=part.notes + _split(calibration),
     )
 
 
@@ -155,6 +156,16 @@ def _slower(work, device, found, terms, batch, prompt, output) -> str:
         return ""
     worst = max(terms, key=lambda name: terms[name] - alone[name])
     return f"slower than one device: {worst} adds {terms[worst] - alone[worst]:.3g} s"
+
+
+def _split(calibration: Calibration) -> tuple[str, ...]:
+    """What shares of a calibration on whole requests rest on."""
+    if calibration.basis != "serving rows":
+        return ()
+    return (
+        "Whole requests hardly tell weights, per step and collective latency apart: how they share "
+        "a step rests on the range assumed for eta_weights.",
+    )
 
 
 def _memory(geometry: Model, device: Machine, p, batch, tokens) -> tuple[str, ...]:

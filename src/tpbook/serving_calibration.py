@@ -42,7 +42,8 @@ class Calibration:
     noise: the 90 % quantile of |relative error| over rows left out by lengths; fitted_error: the
     mean one over the rows fitted. rows: their number.
     degrees, batches, prompts, outputs, messages: least and most that the rows hold (messages in
-    B). basis: serving rows or steps.
+    B). basis: serving rows or steps. rates: B/s per direction by degree, where the machine's own
+    all-reduces gave them.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Calibration:
     prompts: tuple[int, int]
     outputs: tuple[int, int]
     messages: tuple[float, float]
+    rates: tuple[tuple[int, float], ...] = ()
 
 
 def calibrate_rows(
@@ -109,6 +111,7 @@ def calibrate_rows(
         prompts=_range(table["prompt_tokens"]),
         outputs=_range(table["output_tokens"]),
         messages=(float(message.min()), float(longest.max())),
+        rates=machine.measured,
     )
 
 
