@@ -41,7 +41,7 @@ def break_even_allreduce_time(time_one, compute_time, collectives):
     return (time_one - compute_time) / collectives
 
 
-@equation("eq-bandwidth-part", symbol="share")
+@equation("eq-bandwidth-part", symbol="bandwidth_part")
 def bandwidth_part(rank_traffic, alpha, beta):
     """Share W / (W + alpha beta) of the bandwidth term in a collective's time alpha + W/beta.
 

@@ -127,6 +127,7 @@ NOTATION: dict[str, Row] = {
     # Distance to a roof
     "distance": Row(r"\gamma", "distance to a roof: time over the time at the roof", "1"),
     "share": Row(r"\theta", "share of one kind of work in the time of a pass", "1"),
+    "bandwidth_part": Row(r"\theta_{\beta}", "share of the bandwidth term in a collective", "1"),
     "lost_time": Row(r"T_{\mathrm{lost}}", "time above an even division of the one-rank time", "s"),
     "compute_time": Row(
         r"T_{\mathrm{comp}}", "time of everything but communication in a pass on p ranks", "s"
