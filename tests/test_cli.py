@@ -34,6 +34,7 @@ def test_calibrate_writes_what_predict_reads(capsys, tmp_path):
     assert status == 0 and from_file["latency"]["low"] < from_file["latency"]["value"]
     _, out, _ = run(capsys, "predict", "--calibration", path, *ASKED)
     assert "shares of the latency" in out and "warning: p = 4 lies outside" in out
+    assert max(map(len, out.splitlines())) < 80
 
 
 def test_a_config_file_is_a_model(capsys, tmp_path):

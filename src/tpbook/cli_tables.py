@@ -1,6 +1,10 @@
 """How the command prints its results for a person: one short table each."""
 
+from textwrap import fill
+
 from tpbook.book.units import si
+
+WIDTH = 79
 
 
 def system_line(row: dict) -> str:
@@ -26,7 +30,7 @@ def calibration_table(found) -> str:
     ranges += (("output", found.outputs),)
     held = ", ".join(f"{name} {_range(ends)}" for name, ends in ranges)
     low, high = (si(size, "B") for size in found.messages)
-    lines.append(f"  holds for {held}, messages {low} to {high}")
+    lines.append(_wrapped(f"  holds for {held}, messages {low} to {high}"))
     return "\n".join(lines)
 
 
@@ -46,9 +50,10 @@ def prediction_table(found) -> str:
     lines.append("shares of the latency:")
     for name, share in sorted(found.shares.items(), key=lambda each: -each[1]):
         lines.append(f"  {name:20} {share:6.1%}")
-    lines += [found.slower] if found.slower else []
-    lines += [f"warning: {warning}" for warning in found.warnings]
-    return "\n".join(lines + [f"note: {note}" for note in found.notes])
+    said = [found.slower] if found.slower else []
+    said += [f"warning: {warning}" for warning in found.warnings]
+    said += [f"note: {note}" for note in found.notes]
+    return "\n".join(lines + [_wrapped(line) for line in said])
 
 
 def accuracy_line(id: str, found: dict) -> str:
@@ -60,7 +65,12 @@ def accuracy_line(id: str, found: dict) -> str:
     parts = found.get("families", found["sets"])
     if not found["met"] and all("met" in part for part in parts):
         verdict += f", but in {sum(part['met'] for part in parts)} of {len(parts)}"
-    return f"{id:18} n {found['n']:5}  {kind} {found[kind]:.1%}, bias {found['bias']:+.1%}  ({limit}: {verdict})"
+    figure = f"{kind} {found[kind]:.1%}, bias {found['bias']:+.1%}"
+    return f"{id:18} n {found['n']:5}  {figure}  ({limit}: {verdict})"
+
+
+def _wrapped(line: str) -> str:
+    return fill(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _value(value: float, unit: str) -> str:
