@@ -52,11 +52,10 @@ def network(p, system=A40, method=METHOD):
 
 
 def latency_bound(phase, p, batch, system=A40):
-    """Whether a step's message is below the one at which latency and traffic take equal times."""
+    """Whether latency takes longer than the ring's traffic in a step's all-reduce."""
     fit = network(p, system)
-    return bool(
-        step_allreduce(phase, p, batch, system)[0] < half_bandwidth_message(fit.alpha, fit.beta)
-    )
+    traffic = ring_traffic(p, step_allreduce(phase, p, batch, system)[0])
+    return bool(traffic < half_bandwidth_message(fit.alpha, fit.beta))
 
 
 def budget(p, launch="framework_launch", system=A40):
