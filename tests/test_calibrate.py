@@ -1,7 +1,9 @@
 """Calibrations by name and on file: a round trip, and one line for everything that is wrong."""
 
 import json
+import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +76,30 @@ def test_nothing_half_written_stays(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["taken"]
 
 
+def test_a_link_is_followed_and_what_is_no_file_is_left_alone(tmp_path):
+    path = tmp_path / "vllm.json"
+    save(FOUND, path)
+    (tmp_path / "link.json").symlink_to(path)
+    save(FOUND, tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink() and load(path) == FOUND
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"pipe: cannot be written \(it is not a file\)"):
+        save(FOUND, tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    for name in ("x" * 300, "\0", "vllm.json/x"):
+        with pytest.raises(ValueError, match="cannot be written"):
+            save(FOUND, tmp_path / name)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.json", "pipe", "vllm.json"]
+
+
+@pytest.mark.parametrize("category", ["weight_gemm", "attention", "communication"])
+def test_a_step_without_one_of_its_parts_is_refused(category):
+    system = load_system("quad-a40-hoststaged")
+    lost = (system.steps["category"] == category) & (system.steps["batch"] == 8)
+    with pytest.raises(ValueError, match=f"batch 8, .* has no {category}, so .* measure it"):
+        calibrate_system(replace(system, steps=system.steps[~lost]))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -91,6 +117,19 @@ def test_nothing_half_written_stays(tmp_path):
         ({"parameters": {**vars(FOUND.parameters), "eta_cache": 1.5}}, "parameter eta_cache"),
         ({"parameters": {**vars(FOUND.parameters), "eta_cache": 0}}, "parameter eta_cache"),
         ({"intervals": {}}, "intervals: field 'alpha' is missing"),
+        ({"name": ""}, "name must be one line of text"),
+        ({"name": "a\nb"}, "name must be one line of text"),
+        ({"basis": "assumed"}, "basis must be serving rows or steps, got 'assumed'"),
+        ({"source": "hearsay"}, "source must be system:ID or one of"),
+        ({"accelerator": "h101"}, "unknown accelerator in .*: 'h101'"),
+        ({"rows": 0}, "rows: must be finite and from 1"),
+        ({"degrees": [1.5, 2]}, "degrees: must be whole, got 1.5"),
+        ({"noise": 1e300}, "noise: must be finite and from 0 to 1e"),
+        ({"covariance": [[-1.0] * 10] * 10}, "covariance is not one"),
+        ({"covariance": [[float(i < j) for i in range(10)] for j in range(10)]}, "is not one"),
+        ({"rates": [[2, 0]]}, "rates: must be finite and from 1"),
+        ({"rates": [[2, 1e9], [2, 2e9]]}, "p = 2 is there twice"),
+        ({"rates": [[2.5, 1e9]]}, "rates: must be whole, got 2.5"),
         ({"covariance": [[0.0]]}, "covariance must be 10 lists of 10"),
         ({"covariance": [["x"] * 10] * 10}, "covariance: must be a number, got 'x'"),
         ({"rates": [2, 3]}, "rates: must hold pairs of degree and B/s, got 2"),

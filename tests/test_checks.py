@@ -56,3 +56,12 @@ def test_parts_of_a_whole_are_refused(value):
     with pytest.raises(ValueError, match="^batch must be whole"):
         checks.whole(batch=value)
     checks.whole(batch=[1.0, 2], p=sympy.Symbol("p"))
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [(10**16, "^batch must be at most 1e"), (10**400, "^batch is too large")],
+)
+def test_a_count_that_no_float_holds_is_refused(value, says):
+    with pytest.raises(ValueError, match=says):
+        checks.whole(batch=value)

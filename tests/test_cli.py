@@ -59,18 +59,32 @@ def test_a_config_file_is_a_model(capsys, tmp_path):
     ("arguments", "says"),
     [
         (["calibrate", SET, "--degrees", 1], "measure a second degree"),
+        (["calibrate", SET, "--degrees", 1, 2, 99], "no rows at p = 99; it has [1, 2, 4]"),
+        (["calibrate", SET + "x"], "h100-sxm:vLLM"),
+        (["calibrate", SET, "--output", ""], "output is empty"),
         (["calibrate", "nonsense"], "no calibration 'nonsense'"),
         (["calibrate", SET, "--output", "/no/such/folder/x.json"], "cannot be written"),
         (["predict", "--model", "gpt-9", *ASKED[2:]], "unknown model 'gpt-9'"),
         (["predict", "--model", "absent.json", *ASKED[2:]], "cannot be read"),
         (["predict", *ASKED, "--fabric", "string"], "unknown fabric 'string'"),
         (["predict", *ASKED[:4], "--p", 3, *ASKED[6:]], "p = 3 does not divide"),
+        (["predict", *ASKED, "--batch", 10**400], "batch is too large"),
+        (["predict", *ASKED, "--calibration", ""], "calibration is empty"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_two(capsys, arguments, says):
     status, out, err = run(capsys, *arguments)
     assert status == 2 and out == ""
     assert says in err and err.count("\n") == 1 and err.startswith("tpbook ")
+
+
+@pytest.mark.parametrize("batch", ["many", "1.5", "nan"])
+def test_what_the_parser_refuses_is_one_line_too(capsys, batch):
+    with pytest.raises(SystemExit) as caught:
+        main(["predict", *ASKED, "--batch", batch])
+    err = capsys.readouterr().err
+    assert caught.value.code == 2 and err.count("\n") == 1
+    assert f"--batch: invalid int value: {batch!r}" in err
 
 
 @pytest.mark.parametrize("command", ["systems", "calibrate", "predict", "accuracy"])

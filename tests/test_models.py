@@ -343,6 +343,8 @@ def test_heads_that_do_not_divide_the_width_need_a_head_dim():
         (dict(model_type="deepseek_v3"), "multi-head latent attention"),
         (dict(model_type="t5"), "encoder-decoder"),
         (dict(model_type="mamba"), "'mamba' is not supported; supported: llama, mistral"),
+        (dict(quantization_config={"bits": 4}), "its weights are quantised"),
+        (dict(hidden_size=10**400), "'hidden_size' must be at most 1e"),
         (dict(num_local_experts=8), "'llama' is not supported: it is a mixture of experts"),
         (dict(kv_lora_rank=512), "latent attention"),
         (dict(is_encoder_decoder=True), "encoder-decoder"),

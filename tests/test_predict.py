@@ -1,5 +1,7 @@
 """A prediction adds up, knows its limits, and says why more ranks may be slower."""
 
+from dataclasses import replace
+
 import pytest
 
 from tpbook.calibrate import home, named, uncalibrated
@@ -56,6 +58,23 @@ def test_inside_its_domain_a_prediction_warns_of_nothing():
 )
 def test_outside_its_domain_it_says_so(change, says):
     assert any(says in warning for warning in asked(**change).warnings)
+
+
+def test_an_error_as_large_as_the_value_leaves_no_interval():
+    found = asked(calibration=replace(VLLM, noise=1.0))
+    for estimate in (found.ttft, found.tpot, found.latency, found.throughput):
+        assert estimate.low is None and estimate.high is None
+    assert any("no interval is given" in warning for warning in found.warnings)
+
+
+def test_more_ranks_than_a_server_holds_are_warned_of():
+    def warned(card, p):
+        nothing = uncalibrated(card, "llama-2-7b")
+        found = asked(p=p, calibration=nothing, device=machine(card), card=card)
+        return any("one server" in warning for warning in found.warnings)
+
+    assert warned("h100-sxm", 16) and not warned("h100-sxm", 8)
+    assert not warned("tpu-v5e", 16)
 
 
 def test_nothing_calibrated_has_no_interval():

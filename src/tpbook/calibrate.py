@@ -10,6 +10,7 @@ from tpbook.accuracy_sets import select, setting
 from tpbook.calibration_file import RANGES, load
 from tpbook.collectives import bus_bandwidth
 from tpbook.models import model
+from tpbook.published import published, usable
 from tpbook.published_machines import published_machine
 from tpbook.serving_amounts import NAMES, UTILISATIONS
 from tpbook.serving_calibration import Calibration, calibrate_rows
@@ -20,6 +21,12 @@ from tpbook.steps import contexts, phase_times
 from tpbook.system_record import System
 from tpbook.systems import allreduce_times, degrees, load_system
 
+# What every step holds, and the parameters that only it tells.
+PARTS_OF_A_STEP = {
+    "weight_gemm": "eta_weights",
+    "attention": "eta_cache",
+    "communication": "alpha",
+}
 ROW = ["p", "batch", "prompt_tokens", "output_tokens", "phase", "time_s"]
 
 
@@ -33,9 +40,8 @@ def calibrate_published(
     table = select(source, model_id, card, engine)
     name = f"{source}: {model_id}, {card}, {engine}"
     if table.empty:
-        raise ValueError(f"{name}: no usable rows; check the model, accelerator and engine")
-    if on is not None:
-        table = table[table["p"].isin(on)]
+        raise ValueError(f"{name}: no usable rows; {_known_sets(source)}")
+    table = _at_degrees(table, on, name)
     return calibrate_rows(table, *setting(source, model_id, card), name, source, card, model_id)
 
 
@@ -47,8 +53,7 @@ def calibrate_system(system: System, on: tuple[int, ...] | None = None) -> Calib
     if system.model is None:
         raise ValueError(f"{system.id}: system.yml names no model, so no amounts are known")
     table, basis = system_rows(system)
-    if on is not None:
-        table = table[table["p"].isin(on)]
+    table = _at_degrees(table, on, f"system {system.id}")
     found = system_machine(system)
     return calibrate_rows(
         table,
@@ -66,7 +71,7 @@ def system_rows(system: System) -> tuple[pd.DataFrame, str]:
     """The times of a system as rows to calibrate on, and what they are: serving rows or steps.
 
     Steps give whole passes and, apart, the cache reading and the communication of a decode step.
-    Raises ValueError for a system with neither table.
+    Raises ValueError for a system with neither table, and for a step that lacks a category.
     """
     if system.serving is not None:
         rows = []
@@ -81,12 +86,40 @@ def system_rows(system: System) -> tuple[pd.DataFrame, str]:
         for context in contexts(system, phase):
             for (p, batch), parts in phase_times(system, phase, context).iterrows():
                 cell = p, batch, context, 0
+                _whole_step(system.id, phase, p, batch, context, parts)
                 rows.append((*cell, phase, parts.sum()))
                 if phase == "decode":
                     rows.append((*cell, "decode cache", parts.get("attention")))
                     rows.append((*cell, "decode communication", parts.get("communication")))
     table = pd.DataFrame(rows, columns=ROW).dropna()
     return table[table["time_s"] > 0], "steps"
+
+
+def _whole_step(id: str, phase: str, p: int, batch: int, context: int, parts: pd.Series) -> None:
+    # A step without one of its parts would pass for a faster one.
+    for category, parameter in PARTS_OF_A_STEP.items():
+        if pd.isna(parts.get(category)) and (p > 1 or category != "communication"):
+            raise ValueError(
+                f"{id}/steps.csv: the {phase} step of p = {p}, batch {batch}, context {context} "
+                f"has no {category}, so {parameter} cannot be identified: measure it"
+            )
+
+
+def _at_degrees(table: pd.DataFrame, on: tuple[int, ...] | None, name: str) -> pd.DataFrame:
+    if on is None:
+        return table
+    known = sorted(int(p) for p in table["p"].unique())
+    absent = [p for p in on if p not in known]
+    if absent:
+        raise ValueError(f"{name}: no rows at p = {absent[0]}; it has {known}")
+    return table[table["p"].isin(on)]
+
+
+def _known_sets(source: str) -> str:
+    table = usable(published(source))
+    sets = sorted(set(zip(table["model"], table["accelerator"], table["engine"])))
+    usable_sets = [":".join(each) for each in sets if not select(source, *each).empty]
+    return f"those of {source} are {', '.join(usable_sets)}"
 
 
 def system_machine(system: System) -> Machine:
@@ -102,7 +135,7 @@ def system_machine(system: System) -> Machine:
 
 
 def uncalibrated(card: str, model_id: str) -> Calibration:
-    """What stands in where nothing was measured: assumed utilisations and overheads, no interval."""
+    """What stands in where nothing was measured: assumed parameters without an interval."""
     assumed = {name: PRIOR[name][0] for name in UTILISATIONS} | TYPICAL
     nothing = (0.0,) * len(NAMES)
     return Calibration(

@@ -8,6 +8,9 @@ import numpy as np
 
 from tpbook.symbolic import is_symbolic
 
+# No count comes near, and a float holds every whole number up to it.
+LARGEST = 1e15
+
 
 def positive(**values) -> None:
     """Raise ValueError unless every value is a finite or infinite number above zero."""
@@ -28,9 +31,10 @@ def degree(**values) -> None:
 
 
 def whole(**values) -> None:
-    """Raise ValueError unless every value is a whole number, of any type that holds one."""
+    """Raise ValueError unless every value is a whole number up to 1e15, of any type."""
     for name, value in values.items():
         _check(name, value, lambda x: np.mod(x, 1) == 0, "must be whole")
+        _check(name, value, lambda x: x <= LARGEST, f"must be at most {LARGEST:g}")
 
 
 def several(**values) -> None:
@@ -65,6 +69,8 @@ def _check(name, value, holds, rule) -> None:
         numbers = _numbers(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, got {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a number of double precision") from None
     # A comparison with NaN is False, so NaN fails every rule.
     with np.errstate(invalid="ignore"):
         bad = ~np.asarray(holds(numbers))

@@ -24,6 +24,13 @@ EXAMPLES = """examples:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status: 0, or 2 after one line about bad input."""
     given = _parser().parse_args(arguments)
+    # An empty name is a shell variable that was not set, and never the default.
+    for name, value in vars(given).items():
+        if value == "":
+            print(
+                f"tpbook {given.command}: {name} is empty; name it or leave it out", file=sys.stderr
+            )
+            return 2
     try:
         given.run(given)
     except ValueError as error:
@@ -34,8 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+class _OneLine(argparse.ArgumentParser):
+    """A parser whose complaints are one line, without the usage."""
+
+    def error(self, message: str):
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _OneLine(
         prog="tpbook",
         description="Calibrate, predict and check tensor-parallel LLM inference.",
         epilog=EXAMPLES,
@@ -117,7 +131,7 @@ def _predict(given) -> None:
     from tpbook.predict import predict
     from tpbook.serving_work import machine
 
-    is_file = given.model.endswith(".json") or Path(given.model).is_file()
+    is_file = given.model.endswith(".json") or Path(given.model).exists()
     geometry = from_config(given.model) if is_file else model(given.model)
     card = given.accelerator
     found = named(given.calibration) if given.calibration else uncalibrated(card, geometry.id)

@@ -43,7 +43,7 @@ def prediction_table(found) -> str:
         estimate = getattr(found, label)
         line = f"  {label:11} {_value(estimate.value, unit):>14}"
         if estimate.low is None:
-            line += "   no interval: nothing was measured"
+            line += "   no interval"
         else:
             line += f"   {_value(estimate.low, unit)} to {_value(estimate.high, unit)}"
         lines.append(line)

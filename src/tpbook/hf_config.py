@@ -12,6 +12,7 @@ from tpbook.hf_families import FAMILIES, Fields
 MIXTURES = "it is a mixture of experts, whose layers are not dense"
 LATENT = "its multi-head latent attention has no per-head KV cache"
 ENCODER = "it is an encoder-decoder, not a decoder"
+QUANTISED = "its weights are quantised: pass the config of the unquantised model"
 MULTIMODAL = "it is multimodal: pass its text_config instead"
 REFUSED = {
     **dict.fromkeys(
@@ -30,6 +31,7 @@ REVEALING = {
     "kv_lora_rank": LATENT,
     "is_encoder_decoder": ENCODER,
     "text_config": MULTIMODAL,
+    "quantization_config": QUANTISED,
 }
 
 

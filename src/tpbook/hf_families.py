@@ -5,6 +5,8 @@ out takes the default of that family's configuration class in transformers.
 """
 
 REQUIRED = object()
+# No size of a model comes near; beyond it, products of sizes would overflow.
+LARGEST = 10**12
 
 
 class Fields:
@@ -28,6 +30,8 @@ class Fields:
             raise ValueError(
                 f"{self.where}: field {name!r} must be a positive integer, got {value!r}"
             )
+        if value > LARGEST:
+            raise ValueError(f"{self.where}: field {name!r} must be at most {LARGEST:g}")
         return value
 
     def flag(self, name: str, default: bool) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from tpbook import checks
-from tpbook.capacity import USABLE_SHARE, bytes_needed
 from tpbook.geometry import Model
+from tpbook.prediction_warnings import outside
 from tpbook.serving_amounts import amounts, times
 from tpbook.serving_calibration import Calibration
 from tpbook.serving_metrics import throughput
@@ -26,7 +26,7 @@ NORMAL_90 = 1.645
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 90 % interval, in s or 1/s; low and high are None where nothing backs them."""
+    """A value with its 90 % interval, in s or 1/s; low and high are None where there is none."""
 
     value: float
     low: float | None
@@ -99,7 +99,9 @@ def predict(
         ),
     )
     terms = _terms(work, device, found, p, batch, prompt, output)
-    warnings = _domain(calibration, work, geometry, p, batch, prompt, output, moved)
+    warnings = outside(calibration, geometry, device, card, int(p), batch, prompt, output)
+    if any(width is not None and width >= 1 for width in widths):
+        warnings += ("an error as large as the value itself is possible, so no interval is given",)
     return Prediction(
         model=geometry.id,
         accelerator=card,
@@ -114,7 +116,7 @@ def predict(
         throughput=rate,
         shares={name: seconds / sum(terms.values()) for name, seconds in terms.items()},
         slower=_slower(work, device, found, terms, batch, prompt, output) if p > 1 else "",
-        warnings=warnings + _memory(geometry, device, p, batch, prompt + output),
+        warnings=warnings,
         notes=part.notes + _split(calibration),
     )
 
@@ -137,9 +139,9 @@ def _half_widths(calibration, known, found, table, moved) -> list[float | None]:
 
 
 def _edges(value: float, width: float | None) -> tuple[float | None, float | None]:
-    if width is None:
+    if width is None or width >= 1:
         return None, None
-    return float(value * max(0.0, 1 - width)), float(value * (1 + width))
+    return float(value * (1 - width)), float(value * (1 + width))
 
 
 def _terms(work, device, found: Parameters, p, batch, prompt, output) -> dict[str, float]:
@@ -166,44 +168,3 @@ def _split(calibration: Calibration) -> tuple[str, ...]:
         "Whole requests hardly tell weights, per step and collective latency apart: how they share "
         "a step rests on the range assumed for eta_weights.",
     )
-
-
-def _memory(geometry: Model, device: Machine, p, batch, tokens) -> tuple[str, ...]:
-    need = bytes_needed(geometry, int(p), batch, tokens)
-    have = USABLE_SHARE * device.memory_bytes
-    if need < have:
-        return ()
-    sizes = f"weights and KV cache need {need / 1e9:.3g} GB of {have / 1e9:.3g} GB per device"
-    return (f"does not fit: {sizes}; engines would queue or preempt sequences",)
-
-
-def _domain(calibration, work, geometry, p, batch, prompt, output, moved) -> tuple[str, ...]:
-    """One sentence for each way in which the question lies outside the calibration."""
-    if calibration.basis == "assumed":
-        return ("nothing was calibrated: utilisations and overheads are assumed, no interval",)
-    found = []
-    for name, value, (low, high) in (
-        ("p", p, calibration.degrees),
-        ("batch", batch, calibration.batches),
-        ("prompt", prompt, calibration.prompts),
-        ("context", prompt + output, _total(calibration)),
-    ):
-        if not low <= value <= high:
-            found.append(f"{name} = {value} lies outside the calibrated {low:g} to {high:g}")
-    message = batch * work.hidden * work.element_bytes
-    low, high = calibration.messages
-    if p > 1 and not (low <= message and message * prompt <= high):
-        found.append(
-            f"messages of {message:.3g} to {message * prompt:.3g} B leave the calibrated "
-            f"{low:.3g} to {high:.3g} B"
-        )
-    if moved:
-        found.append(f"carried over from {calibration.accelerator}: interval widened")
-    if geometry.id != calibration.model:
-        found.append(f"calibrated on another model, {calibration.model}")
-    return tuple(found)
-
-
-def _total(calibration: Calibration) -> tuple[float, float]:
-    ranges = calibration.prompts, calibration.outputs
-    return sum(low for low, _ in ranges), sum(high for _, high in ranges)

@@ -1,4 +1,4 @@
-"""A calibration: the parameters of one engine on one machine, what they rest on, and where they hold.
+"""A calibration: the parameters of an engine on a machine, what they rest on, where they hold.
 
 Refused is what the rows cannot tell apart, with the measurement that would.
 """
@@ -17,6 +17,7 @@ from tpbook.serving_work import Machine, Work
 # A parameter that leaves a row's time more open than this, relatively, is not identified.
 OPEN = 0.3
 LEVEL = 0.9
+BASES = ("serving rows", "steps")
 REMEDY = {
     "eta_weights": "times of a decode step at batch 1",
     "eta_compute": "decode times at a larger batch",
@@ -132,6 +133,7 @@ def refuse_unidentified(table: pd.DataFrame, name: str) -> None:
             "measure batch 1 and two larger ones"
         )
     phases = set(table["phase"])
+    whole = sorted(phases & {"prefill", "decode", "end-to-end"})
     steps = table[table["phase"] != "prefill"]
     contexts = (steps["prompt_tokens"] + steps["output_tokens"] / 2).nunique()
     if contexts < 2 and "decode cache" not in phases:
@@ -141,7 +143,7 @@ def refuse_unidentified(table: pd.DataFrame, name: str) -> None:
         )
     if "end-to-end" not in phases and not {"prefill", "decode"} <= phases:
         lacks.append(
-            f"{' and '.join(sorted(phases))} alone leave the other phase open: measure prefill "
+            f"{' and '.join(whole)} alone leave the other phase open: measure prefill "
             "and decode, or whole requests"
         )
     if lacks:
@@ -149,7 +151,7 @@ def refuse_unidentified(table: pd.DataFrame, name: str) -> None:
 
 
 def groups(table: pd.DataFrame) -> np.ndarray:
-    """The label of each row for leaving out: its lengths, or its batch where there is one length."""
+    """The label of each row for leaving out: its lengths, or its batch where lengths are few."""
     lengths = table["prompt_tokens"].astype(str) + "/" + table["output_tokens"].astype(str)
     return (lengths if lengths.nunique() > 2 else table["batch"].astype(str)).to_numpy()
 

@@ -55,7 +55,9 @@ def draws(known: Amounts, time: np.ndarray, found: Parameters, cells) -> tuple[d
 def spread(known: Amounts, found: Parameters, covariance) -> np.ndarray:
     """Relative standard deviation of every row's time that the covariance of draws() implies."""
     total, slopes = evaluate(known, unknowns(found))
-    return np.sqrt(np.einsum("ij,jk,ik->i", slopes, np.asarray(covariance), slopes)) / total
+    variance = np.einsum("ij,jk,ik->i", slopes, np.asarray(covariance), slopes)
+    # Its four digits may leave less than nothing of parts that cancel.
+    return np.sqrt(np.maximum(variance, 0)) / total
 
 
 def growth_ambiguity(known: Amounts, found: Parameters, p) -> np.ndarray:
