@@ -1,6 +1,10 @@
 """The command: tables and JSON on success, one line and exit 2 on bad input."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +96,20 @@ def test_every_command_explains_itself(capsys, command):
     with pytest.raises(SystemExit) as caught:
         main([command, "--help"])
     assert caught.value.code == 0 and "--json" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="a device of Linux")
+def test_output_that_cannot_be_written_is_one_line():
+    command = [sys.executable, "-m", "tpbook.cli", "systems"]
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert found.returncode == 2 and found.stderr.count("\n") == 1
+    assert "output cannot be written" in found.stderr
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert found.returncode == 0 and found.stderr == ""
 
 
 def test_an_unknown_command_exits_two(capsys):

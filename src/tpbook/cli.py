@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -33,12 +34,24 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
     try:
         given.run(given)
+        sys.stdout.flush()
     except ValueError as error:
         print(f"tpbook {given.command}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        return 0
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        print(
+            f"tpbook {given.command}: output cannot be written ({error.strerror})", file=sys.stderr
+        )
+        return 2
     return 0
+
+
+def _drop_output() -> None:
+    # What is still buffered would fail again, with a traceback, when the process ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _OneLine(argparse.ArgumentParser):
