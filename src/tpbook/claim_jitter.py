@@ -50,7 +50,11 @@ def active_spread(phase, **options):
 
 
 def seconds_apart(**options):
-    """The least spread (s) of active times over the ranks after 512 decode steps, of all seeds."""
+    """The least spread (s) of active times over the ranks after 512 decode steps, of all seeds.
+
+    Scaled up from the passes simulated: right for a rank that is late in every step, and too large
+    where chance decides, whose spread grows with the root of the steps.
+    """
     return float(spread(run("decode", **options).active).min() / PASSES * TOKENS)
 
 
