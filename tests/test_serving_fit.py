@@ -1,12 +1,14 @@
 """The fit finds what made the times and keeps to its bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from tpbook.models import model
 from tpbook.serving_amounts import NAMES, UTILISATIONS, amounts, times
-from tpbook.serving_fit import PRIOR, fit, left_out
+from tpbook.serving_fit import PRIOR, TYPICAL, fit, left_out
 from tpbook.serving_model import Parameters
 from tpbook.serving_work import machine, model_work
 
@@ -50,3 +52,18 @@ def test_bounds_hold_against_times_that_break_them():
     for name in NAMES:
         value = getattr(found, name)
         assert 0 < value <= 1 if name in UTILISATIONS else value >= 0
+
+
+def test_what_no_row_tells_stays_at_its_typical_value():
+    known = amounts(grid((1,)), WORK, MACHINE)
+    found = fit(known, times(known, TRUE))
+    assert found.alpha == pytest.approx(TYPICAL["alpha"], rel=1e-3)
+    assert found.gather == pytest.approx(TYPICAL["gather"], rel=1e-3)
+
+
+def test_what_the_rows_tell_is_not_held_at_its_typical_value():
+    known = amounts(grid(), WORK, MACHINE)
+    other = replace(TRUE, per_step=20 * TYPICAL["per_step"], alpha=0.0)
+    found = fit(known, times(known, other))
+    assert found.per_step == pytest.approx(other.per_step, rel=0.01)
+    assert found.alpha < 0.1 * TYPICAL["alpha"]

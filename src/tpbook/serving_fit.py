@@ -1,7 +1,7 @@
 """Calibration of the serving form: least squares in relative error, with physical bounds.
 
-What a datasheet already says enters as a prior on the four utilisations; the times are only kept
-from being negative.
+What a datasheet already says enters as a prior on the four utilisations; the times are kept from
+being negative, and where no row knows them, near their typical values.
 """
 
 import numpy as np
@@ -29,6 +29,9 @@ NOISE = 0.02
 # Where the search starts and where identifiability is judged, s.
 TYPICAL = {"walk": 1e-8, "per_step": 2e-3, "several": 2e-4, "per_sequence": 2e-5}
 TYPICAL |= {"gather": 1e-5, "alpha": 5e-6}
+# Weight of the typical times: nothing beside a single row, but it settles what all rows leave open,
+# where the search would end anywhere and not at the same place on every processor.
+HOLD = 1e-3
 LEAST_UTILISATION = 0.02
 TOLERANCE = 1e-10
 DIGITS = 4
@@ -67,6 +70,14 @@ def prior_residuals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (1 / values[:4] - mean) / spread, slopes
 
 
+def typical_residuals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals that hold the times near typical ones, and their slopes."""
+    typical = np.array([TYPICAL[name] for name in NAMES[4:]])
+    slopes = np.zeros((len(typical), len(NAMES)))
+    slopes[:, 4:] = np.diag(HOLD / typical)
+    return HOLD * (values[4:] / typical - 1), slopes
+
+
 def bounds() -> tuple[np.ndarray, np.ndarray]:
     """Least and greatest unknowns: utilisations up to one, times from zero up."""
     low = np.array([1.0] * 4 + [0.0] * 6)
@@ -89,14 +100,16 @@ def _solve(known: Amounts, time: np.ndarray) -> np.ndarray:
     start = Parameters(**{name: PRIOR[name][0] for name in UTILISATIONS}, **TYPICAL)
     scale = unknowns(start)
 
-    def residuals(x):
+    def parts(x):
         values = x * scale
-        return np.concatenate([row_residuals(known, time, values)[0], prior_residuals(values)[0]])
+        rows = row_residuals(known, time, values)
+        return rows, prior_residuals(values), typical_residuals(values)
+
+    def residuals(x):
+        return np.concatenate([residual for residual, _ in parts(x)])
 
     def slopes(x):
-        values = x * scale
-        both = [row_residuals(known, time, values)[1], prior_residuals(values)[1]]
-        return np.concatenate(both) * scale
+        return np.concatenate([slope for _, slope in parts(x)]) * scale
 
     # The interior method finds the region and may creep along a bound; the other one then steps
     # onto the bound, and may stall when it starts far away.
