@@ -73,3 +73,21 @@ def test_a_fault_is_one_line_that_says_where(table, content, error):
     with pytest.raises(ValueError, match=error) as caught:
         table(content)
     assert "/table.csv" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("2,1.0,1.1,1.2", "line 2, column low_s: 1.1 leaves out the time itself, 1"),
+        ("2,1.0,0.9,0.95", "line 2, column high_s: 0.95 leaves out the time itself, 1"),
+    ],
+)
+def test_a_time_lies_within_its_own_repeats(tmp_path, row, says):
+    columns = [Column(name, above=0) for name in ("time_s", "low_s", "high_s")]
+    columns.insert(0, Column("p", low=1, whole=True))
+    path = tmp_path / "times.csv"
+    path.write_text(f"p,time_s,low_s,high_s\n{row}\n")
+    with pytest.raises(ValueError, match=says):
+        read_csv(path, columns, ("p",))
+    path.write_text("p,time_s,low_s,high_s\n2,1.0,0.9,1.1\n")
+    assert len(read_csv(path, columns, ("p",))) == 1

@@ -23,7 +23,9 @@ EXAMPLES = """examples:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0, or 2 after one line about bad input."""
+    """Run one command; returns the exit status: 0, 2 after one line about bad input, or 130
+    when interrupted.
+    """
     given = _parser().parse_args(arguments)
     # An empty name is a shell variable that was not set, and never the default.
     for name, value in vars(given).items():
@@ -40,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         _drop_output()
+    except KeyboardInterrupt:
+        return 130
     except OSError as error:
         _drop_output()
         print(

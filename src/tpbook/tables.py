@@ -74,6 +74,7 @@ def read_csv(file: Path, columns: tuple[Column, ...], key: tuple[str, ...]) -> p
                 f"{where}: column {column.name} is missing; the columns are {_names(columns)}"
             )
         table[column.name] = _checked(table[column.name], column, where)
+    _within_spread(table, where)
     row = first(table.duplicated(list(key)))
     if row is not None:
         what = ", ".join(f"{name} {table[name].iloc[row]}" for name in key)
@@ -114,6 +115,21 @@ def _checked(text: pd.Series, column: Column, where: str) -> pd.Series:
         remedy = "correct the value or drop the row and say so in the folder's yml file"
         refuse(where, row, column.name, f"{rule}, got {text.iloc[row]!r}", remedy)
     return values.astype(int) if column.is_number and column.whole else values
+
+
+def _within_spread(table: pd.DataFrame, where: str) -> None:
+    """Refuse a time outside the lowest and highest of its own repeats, where a table has them."""
+    if not {"low_s", "time_s", "high_s"} <= set(table):
+        return
+    for end, bad in (
+        ("low_s", table["low_s"] > table["time_s"]),
+        ("high_s", table["high_s"] < table["time_s"]),
+    ):
+        row = first(bad)
+        if row is not None:
+            edge, time = (table[name].iloc[row] for name in (end, "time_s"))
+            reason = f"{edge:g} leaves out the time itself, {time:g}"
+            refuse(where, row, end, reason, "give the extremes of the same repeats")
 
 
 def _out_of_bounds(values: pd.Series, column: Column) -> tuple[pd.Series, str]:
